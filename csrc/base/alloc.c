@@ -1,0 +1,106 @@
+#include "alloc.h"
+
+#include <stdlib.h>
+
+static void *default_allocate(void *context, size_t n_bytes)
+{
+    (void)context;
+    return malloc(n_bytes);
+}
+
+static void default_release(void *context, void *block)
+{
+    (void)context;
+    free(block);
+}
+
+tokfsm_allocator tf_allocator(const tokfsm_allocator *allocator)
+{
+    if (allocator != NULL)
+        return *allocator;
+    return (tokfsm_allocator){default_allocate, default_release, NULL};
+}
+
+void *tf_allocate(const tokfsm_allocator *a, size_t n_bytes)
+{
+    return a->allocate(a->context, n_bytes == 0 ? 1 : n_bytes);
+}
+
+void tf_release(const tokfsm_allocator *a, void *block)
+{
+    if (block != NULL)
+        a->release(a->context, block);
+}
+
+struct tf_arena_block {
+    tf_arena_block *previous;
+    size_t n_bytes;
+};
+
+/* A header of 16 bytes keeps what follows aligned. */
+enum { HEADER_BYTES = 16, FIRST_BLOCK_BYTES = 4096, MAX_BLOCK_BYTES = 1 << 20 };
+_Static_assert(sizeof(struct tf_arena_block) <= HEADER_BYTES, "block header too wide");
+
+void tf_arena_init(tf_arena *arena, const tokfsm_allocator *a)
+{
+    memset(arena, 0, sizeof *arena);
+    arena->allocator = *a;
+}
+
+void tf_arena_free(tf_arena *arena)
+{
+    tf_arena_block *block = arena->blocks;
+    while (block != NULL) {
+        tf_arena_block *previous = block->previous;
+        tf_release(&arena->allocator, block);
+        block = previous;
+    }
+    arena->blocks = NULL;
+    arena->next = arena->end = NULL;
+    arena->n_bytes = 0;
+}
+
+void *tf_arena_slow(tf_arena *arena, size_t n_bytes)
+{
+    size_t want = arena->n_bytes < FIRST_BLOCK_BYTES ? FIRST_BLOCK_BYTES : arena->n_bytes;
+    if (want > MAX_BLOCK_BYTES)
+        want = MAX_BLOCK_BYTES;
+    if (n_bytes > SIZE_MAX - HEADER_BYTES - 16)
+        return NULL;
+    size_t rounded = (n_bytes + 15u) & ~(size_t)15u;
+    bool big = rounded > want / 4; /* keeps its own block; the current one stays open */
+    size_t size = HEADER_BYTES + (big ? rounded : want);
+    tf_arena_block *block = tf_allocate(&arena->allocator, size);
+    if (block == NULL)
+        return NULL;
+    block->n_bytes = size;
+    arena->n_bytes += size;
+    block->previous = arena->blocks;
+    arena->blocks = block;
+    char *data = (char *)block + HEADER_BYTES;
+    if (!big || arena->next == arena->end) {
+        arena->next = data + rounded;
+        arena->end = (char *)block + size;
+    }
+    return data;
+}
+
+bool tf_grow(const tokfsm_allocator *a, void **items, size_t n, size_t *capacity,
+             size_t item_bytes)
+{
+    if (n < *capacity)
+        return true;
+    size_t grown = *capacity < 8 ? 8 : *capacity * 2;
+    size_t n_bytes;
+    if (grown < *capacity || !tf_size_mul_add(grown, item_bytes, 0, &n_bytes))
+        return false;
+    void *fresh = tf_allocate(a, n_bytes);
+    if (fresh == NULL)
+        return false;
+    if (*items != NULL)
+        memcpy(fresh, *items, n * item_bytes);
+    tf_release(a, *items);
+    *items = fresh;
+    *capacity = grown;
+    return true;
+}

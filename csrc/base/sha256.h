@@ -1,0 +1,18 @@
+/* SHA-256 (FIPS 180-4), for fingerprints. */
+#ifndef TF_SHA256_H
+#define TF_SHA256_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tf_sha256 {
+    uint32_t state[8];
+    uint64_t n_bytes;
+    uint8_t block[64];
+} tf_sha256;
+
+void tf_sha256_init(tf_sha256 *hash);
+void tf_sha256_update(tf_sha256 *hash, const void *data, size_t n_bytes);
+void tf_sha256_final(tf_sha256 *hash, uint8_t digest[32]);
+
+#endif

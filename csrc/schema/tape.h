@@ -1,0 +1,63 @@
+/*
+ * A JSON text as one flat buffer of nodes in depth-first order (RFC 8259). Read without
+ * recursion; numbers keep their decimal text; strings are decoded to UTF-8; a repeated
+ * name in an object, a lone surrogate, NaN, a byte order mark, or bytes after the value are
+ * errors. Immutable after reading; freed whole with its arena.
+ */
+#ifndef TF_TAPE_H
+#define TF_TAPE_H
+
+#include "../base/alloc.h"
+#include "../base/budget.h"
+
+enum {
+    TF_JSON_NULL, TF_JSON_FALSE, TF_JSON_TRUE, TF_JSON_NUMBER, TF_JSON_STRING,
+    TF_JSON_ARRAY, TF_JSON_OBJECT
+};
+
+typedef struct tf_tape_node {
+    uint32_t type;
+    uint32_t next;  /* one past the subtree, so the next sibling */
+    uint32_t n;     /* bytes of a string or number; members of an object; items of an array */
+    uint32_t index; /* objects with many members: slot of their hash index, else TF_TAPE_NONE */
+    const char *text; /* string: decoded, NUL-terminated besides; number: its decimal text */
+    uint64_t where; /* byte offset in the text */
+} tf_tape_node;
+
+/* Members of an object stand as pairs: the name (a string node), then the value. */
+#define TF_TAPE_NONE UINT32_MAX
+
+typedef struct tf_tape {
+    tf_arena *arena;
+    tf_tape_node *nodes;
+    uint32_t n_nodes;
+    void *indexes; /* private: hash indexes of large objects */
+} tf_tape;
+
+/* Node 0 is the root. `text` is borrowed; strings are copied into the arena. */
+tokfsm_status tf_tape_read(tf_tape *tape, const uint8_t *text, size_t n_bytes,
+                           const tokfsm_limits *limits, tf_budget *budget, tf_arena *arena,
+                           tokfsm_error *err);
+/* Value of the member `name` of the object node, or TF_TAPE_NONE. Expected O(1). */
+uint32_t tf_tape_get(const tf_tape *tape, uint32_t object, const char *name, size_t n_bytes);
+/* Iterate: first child (the first name, in an object) is node + 1; then nodes[child].next. */
+
+/*
+ * Equality of JSON values (JSON Schema Core §4.2.2): numbers by exact value, objects without
+ * order. The nodes may lie on two tapes. Does not recurse.
+ */
+bool tf_tape_equal(const tf_tape *a, uint32_t i, const tf_tape *b, uint32_t j);
+/* Equal values have equal hashes. Does not recurse. */
+uint64_t tf_tape_hash(const tf_tape *tape, uint32_t i);
+
+/*
+ * JSON Pointer (RFC 6901) of node i, truncated with an ellipsis if it does not fit.
+ * Costs a walk from the root.
+ */
+void tf_tape_pointer(const tf_tape *tape, uint32_t i, char *buffer, size_t n_bytes);
+/* Resolve a pointer given as UTF-8 (already percent-decoded), starting at node `from`;
+   TF_TAPE_NONE if it leads nowhere or is malformed. */
+uint32_t tf_tape_resolve(const tf_tape *tape, uint32_t from, const char *pointer,
+                         size_t n_bytes);
+
+#endif
