@@ -40,6 +40,8 @@ void *tf_arena_slow(tf_arena *arena, size_t n_bytes);
 static inline void *tf_arena_take(tf_arena *arena, size_t n_bytes)
 {
     size_t room = (size_t)(arena->end - arena->next);
+    if (n_bytes == 0)
+        n_bytes = 1; /* so that NULL means "no memory" only */
     if (n_bytes <= room) {
         size_t rounded = (n_bytes + 15u) & ~(size_t)15u;
         void *block = arena->next;

@@ -16,7 +16,7 @@ typedef struct tf_decimal {
 } tf_decimal;
 
 /* From the text of a JSON number (checked already). E_LIMIT where the exponent is past
-   +-1,000,000 or there are more than 1,000,000 digits; E_NOMEM. */
+   +-1,000,000 or there are more than 1,000,000 digits, both as written; E_NOMEM. */
 tokfsm_status tf_decimal_read(tf_decimal *value, const char *text, size_t n_bytes,
                               tf_arena *arena, tokfsm_error *err);
 /* -1, 0, 1 */
@@ -25,5 +25,10 @@ bool tf_decimal_is_integer(const tf_decimal *value);
 /* The value as a non-negative integer of at most 64 bits; false if it is none. 5.0 is 5. */
 bool tf_decimal_to_u64(const tf_decimal *value, uint64_t *out);
 uint64_t tf_decimal_hash(const tf_decimal *value);
+
+/* Equality and hash by value straight from texts: no memory, no limit on the exponent. The
+   hash is that of tf_decimal_hash. */
+bool tf_decimal_text_equal(const char *a, size_t n_a_bytes, const char *b, size_t n_b_bytes);
+uint64_t tf_decimal_text_hash(const char *text, size_t n_bytes);
 
 #endif

@@ -17,10 +17,12 @@ enum {
 
 typedef struct tf_tape_node {
     uint32_t type;
-    uint32_t next;  /* one past the subtree, so the next sibling */
-    uint32_t n;     /* bytes of a string or number; members of an object; items of an array */
-    uint32_t index; /* objects with many members: slot of their hash index, else TF_TAPE_NONE */
-    const char *text; /* string: decoded, NUL-terminated besides; number: its decimal text */
+    uint32_t next;   /* one past the subtree, so the next sibling */
+    uint32_t n;      /* bytes of a string or number; members of an object; items of an array */
+    uint32_t index;  /* containers with many children: where their index is, else TF_TAPE_NONE */
+    uint32_t parent; /* the container, of names too; TF_TAPE_NONE for the root */
+    const char *text; /* string: decoded, NUL-terminated besides; number: its decimal text,
+                         NUL-terminated too; else NULL */
     uint64_t where; /* byte offset in the text */
 } tf_tape_node;
 
@@ -31,15 +33,23 @@ typedef struct tf_tape {
     tf_arena *arena;
     tf_tape_node *nodes;
     uint32_t n_nodes;
-    void *indexes; /* private: hash indexes of large objects */
+    void *indexes; /* private: indexes of large containers */
 } tf_tape;
 
-/* Node 0 is the root. `text` is borrowed; strings are copied into the arena. */
+/* Node 0 is the root. `text` is borrowed; strings are copied into the arena. `limits` may be
+   NULL: the defaults. On failure *tape is unchanged; the arena may have grown. */
 tokfsm_status tf_tape_read(tf_tape *tape, const uint8_t *text, size_t n_bytes,
                            const tokfsm_limits *limits, tf_budget *budget, tf_arena *arena,
                            tokfsm_error *err);
-/* Value of the member `name` of the object node, or TF_TAPE_NONE. Expected O(1). */
+/* Value of the member `name` of the object node, or TF_TAPE_NONE, also where the node is no
+   object. Expected O(1), never worse than the logarithm of the members. */
 uint32_t tf_tape_get(const tf_tape *tape, uint32_t object, const char *name, size_t n_bytes);
+/* The same for a reference token of a JSON Pointer, ~0 and ~1 undone; TF_TAPE_NONE if it is
+   malformed. */
+uint32_t tf_tape_get_token(const tf_tape *tape, uint32_t object, const char *token,
+                           size_t n_bytes);
+/* Item k of the array node, or TF_TAPE_NONE. O(1). */
+uint32_t tf_tape_item(const tf_tape *tape, uint32_t array, uint64_t k);
 /* Iterate: first child (the first name, in an object) is node + 1; then nodes[child].next. */
 
 /*
@@ -51,13 +61,17 @@ bool tf_tape_equal(const tf_tape *a, uint32_t i, const tf_tape *b, uint32_t j);
 uint64_t tf_tape_hash(const tf_tape *tape, uint32_t i);
 
 /*
- * JSON Pointer (RFC 6901) of node i, truncated with an ellipsis if it does not fit.
- * Costs a walk from the root.
+ * JSON Pointer (RFC 6901) of node i (of a name: of its member), truncated with an ellipsis
+ * if it does not fit. U+0000 appears as U+2400, so that the pointer is a C string. Costs a
+ * walk from the root.
  */
 void tf_tape_pointer(const tf_tape *tape, uint32_t i, char *buffer, size_t n_bytes);
 /* Resolve a pointer given as UTF-8 (already percent-decoded), starting at node `from`;
    TF_TAPE_NONE if it leads nowhere or is malformed. */
 uint32_t tf_tape_resolve(const tf_tape *tape, uint32_t from, const char *pointer,
                          size_t n_bytes);
+
+/* Last step of tf_tape_read: refuse repeated names, build the indexes of large containers. */
+tokfsm_status tf_tape_index(tf_tape *tape, tokfsm_error *err);
 
 #endif

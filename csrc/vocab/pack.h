@@ -19,6 +19,7 @@
 #include "../base/bits.h"
 
 #define TF_NONE UINT32_MAX
+#define TF_MAX_CHAR_TOKENS 129u
 
 /*
  * Where a text stands inside a JSON string. NORMAL is between characters. The names say
@@ -41,6 +42,14 @@ enum {
 extern const uint8_t (*tf_string_table(void))[256];
 
 /*
+ * The same with only the escapes that are needed (see stay_minimal): U1 and U2 follow a 0,
+ * a first digit 0 or 1 of the last two leads to one of two states of its own, and the states
+ * of surrogates, U1D and U3 are unreachable (all dead). A row for each of TF_N_STR_MINIMAL.
+ */
+enum { TF_STR_MINIMAL_U30 = TF_N_STR, TF_STR_MINIMAL_U31, TF_N_STR_MINIMAL };
+extern const uint8_t (*tf_string_minimal_table(void))[256];
+
+/*
  * A trie in depth-first order. Node 0 is the root (no byte). Children of a node are in
  * byte order; the first child of i is i + 1, if end[i] > i + 1; the next sibling of i is end[i].
  */
@@ -59,6 +68,8 @@ struct tokfsm_pack {
     tokfsm_allocator allocator;
     void *block; /* one allocation that holds every array */
     size_t n_block_bytes;
+    const uint8_t *image; /* in it, 64-byte aligned: the pack file, docs/pack_format.md */
+    size_t n_image_bytes;
 
     uint32_t vocab_size; /* ids */
     uint32_t n_words;    /* words of a row */
@@ -67,10 +78,14 @@ struct tokfsm_pack {
     const uint8_t *bytes;
     const uint32_t *byte_token; /* [256] lowest id whose bytes are this one byte, or TF_NONE */
     uint32_t max_token_bytes;
-    uint32_t max_closes; /* K: most containers that one token closes */
+    /*
+     * K: most containers, open before a token, that it closes, begun at any position of any
+     * JSON text (those that it opens itself do not count).
+     */
+    uint32_t max_closes;
 
     tf_trie all;   /* every token with bytes */
-    tf_trie quote; /* those that contain a quote (0x22) */
+    tf_trie quote; /* those that contain a quote (0x22); anywhere in the token */
 
     /*
      * stay[s]: tokens that, begun in string state s, keep the string open to their end
@@ -94,15 +109,17 @@ struct tokfsm_pack {
     /*
      * Tokens that, begun in NORMAL, close the string and then go on in a way that some JSON
      * text could: the rest after the quote, as a trie. Entry j of node i:
-     * close_ids[close.first[i] + j] = close.ids[...]; characters before the quote beside it.
+     * close.ids[close.first[i] + j]; characters before the quote beside it. Tokens that end at
+     * the quote are entries of the root.
      */
     tf_trie close;
-    const uint8_t *close_chars;   /* parallel to close.ids; characters before the quote */
+    const uint32_t *close_chars;  /* parallel to close.ids; characters before the quote */
     const uint8_t *close_minimal; /* parallel to close.ids; 1: no needless escape before it */
     uint32_t max_close_chars;
 
-    /* char_token[n]: some token of stay[NORMAL] whose bytes are n whole characters, or TF_NONE;
-       n < n_char_tokens. What a minimum length costs in tokens. */
+    /* char_token[n]: lowest id of stay_minimal whose bytes are n whole characters (it ends in
+       NORMAL), or TF_NONE; 0: TF_NONE; n < n_char_tokens <= TF_MAX_CHAR_TOKENS. What a minimum
+       length costs in tokens. */
     uint32_t n_char_tokens;
     const uint32_t *char_token;
 };

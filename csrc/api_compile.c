@@ -1,0 +1,121 @@
+/* Exported compile functions: check arguments, then call stages. */
+#include "engine/automaton.h"
+#include "lower/build.h"
+
+static void free_build(tokfsm_automaton *automaton)
+{
+    tf_build *b = tf_build_of(automaton->machine);
+    tf_build_free(b);
+    tf_release(&automaton->allocator, b);
+}
+
+static tokfsm_statistics statistics_of(const tokfsm_automaton *automaton)
+{
+    const tf_build *b = (const tf_build *)(const void *)automaton->machine;
+    tokfsm_statistics s = {0};
+    s.values = b->values.n;
+    s.frames = b->kinds.n;
+    s.number_states = b->nstates.n;
+    for (size_t i = 0; i < b->values.n; i++) {
+        const tf_strings *strings =
+            atomic_load_explicit(&b->values.items[i]->strings, memory_order_acquire);
+        if (strings != NULL)
+            s.string_states += strings->n_literals + strings->n_breaks;
+    }
+    s.bytes = b->arena.n_bytes + b->text_arena.n_bytes;
+    s.closed = automaton->closed;
+    return s;
+}
+
+static tokfsm_status check_options(const tokfsm_options *o, tokfsm_error *err)
+{
+    static const struct {
+        size_t offset;
+        uint32_t most;
+        const char *name;
+    } fields[] = {
+        {offsetof(tokfsm_options, property_order), TOKFSM_ORDER_SCHEMA, "property_order"},
+        {offsetof(tokfsm_options, additional_properties), TOKFSM_ADDITIONAL_CLOSED,
+         "additional_properties"},
+        {offsetof(tokfsm_options, whitespace), TOKFSM_WHITESPACE_INDENT, "whitespace"},
+        {offsetof(tokfsm_options, escapes), TOKFSM_ESCAPES_MINIMAL, "escapes"},
+        {offsetof(tokfsm_options, numbers), TOKFSM_NUMBERS_ANY, "numbers"},
+        {offsetof(tokfsm_options, format), TOKFSM_FORMAT_ANNOTATE, "format"},
+        {offsetof(tokfsm_options, unsupported), TOKFSM_UNSUPPORTED_RELAX, "unsupported"},
+        {offsetof(tokfsm_options, draft), TOKFSM_DRAFT_2020_12, "draft"},
+        {offsetof(tokfsm_options, indent), 1024, "indent"},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        uint32_t value;
+        memcpy(&value, (const char *)o + fields[i].offset, sizeof value);
+        if (value > fields[i].most)
+            return tf_fail(err, TOKFSM_E_ARGUMENT, "option %s is out of range: %u", fields[i].name,
+                           value);
+    }
+    if (o->draft != TOKFSM_DRAFT_AUTO && (o->draft < TOKFSM_DRAFT_4 || o->draft == 5))
+        return tf_fail(err, TOKFSM_E_ARGUMENT, "option draft is out of range: %u", o->draft);
+    if (o->max_digits == 0)
+        return tf_fail(err, TOKFSM_E_ARGUMENT, "option max_digits must be at least 1");
+    if (o->unsupported == TOKFSM_UNSUPPORTED_RELAX)
+        return tf_fail(err, TOKFSM_E_UNSUPPORTED, "unsupported=\"relax\" is not supported");
+    return TOKFSM_OK;
+}
+
+tokfsm_status tokfsm_compile(const uint8_t *schema, size_t n_bytes, tokfsm_pack *pack,
+                             const uint32_t *stop_ids, size_t n_stop_ids,
+                             const tokfsm_options *options, const tokfsm_allocator *allocator,
+                             const tokfsm_limits *limits, const tokfsm_cancel *cancel,
+                             tokfsm_automaton **automaton, tokfsm_error *err)
+{
+    if ((schema == NULL && n_bytes > 0) || pack == NULL || automaton == NULL)
+        return tf_fail(err, TOKFSM_E_ARGUMENT, "an argument is NULL");
+    tokfsm_options chosen;
+    tokfsm_options_default(&chosen);
+    if (options != NULL)
+        chosen = *options;
+    TF_TRY(check_options(&chosen, err));
+    tokfsm_limits bounds;
+    tokfsm_limits_default(&bounds);
+    if (limits != NULL)
+        bounds = *limits;
+    tokfsm_allocator a = tf_allocator(allocator);
+    tf_budget budget;
+    tf_budget_init(&budget, &bounds, cancel);
+    if (cancel != NULL && tokfsm_cancel_is_set(cancel))
+        return tf_fail(err, TOKFSM_E_CANCELLED, "cancelled");
+
+    tokfsm_automaton *made = tf_allocate(&a, sizeof *made);
+    if (made == NULL)
+        return tf_fail(err, TOKFSM_E_NOMEM, "no memory for an automaton");
+    memset(made, 0, sizeof *made);
+    atomic_init(&made->references, 1);
+    made->allocator = a;
+    made->pack = pack;
+    tokfsm_pack_retain(pack);
+    made->statistics = statistics_of;
+    tokfsm_status status = tf_stop_ids_copy(&a, pack, stop_ids, n_stop_ids, &made->stop_ids,
+                                            &made->n_stop_ids, err);
+    tf_build *b = NULL;
+    if (status == TOKFSM_OK) {
+        made->schema = tf_allocate(&a, n_bytes);
+        b = tf_allocate(&a, sizeof *b);
+        if (made->schema == NULL || b == NULL)
+            status = tf_fail(err, TOKFSM_E_NOMEM, "no memory for an automaton");
+    }
+    if (status == TOKFSM_OK) {
+        if (n_bytes > 0)
+            memcpy(made->schema, schema, n_bytes);
+        made->n_schema_bytes = n_bytes;
+        status = tf_build_init(b, schema, n_bytes, pack, made->stop_ids, made->n_stop_ids, &chosen,
+                               &a, &bounds, &budget, err);
+    }
+    if (status != TOKFSM_OK) {
+        tf_release(&a, b);
+        tf_automaton_release(made);
+        return status;
+    }
+    made->machine = &b->machine;
+    made->free_machine = free_build;
+    *automaton = made;
+    return TOKFSM_OK;
+}

@@ -1,0 +1,460 @@
+/*
+ * The completion bound: for each obligation of the value in progress the tokens that finish
+ * it, then frame by frame outwards: an alternative of the parent costs what its obligation
+ * costs plus the rest of the frame. Every term is the cost of something that can be written,
+ * and each has a first token after which the term is less by one, so the sum has too.
+ */
+#include "../base/bits.h"
+#include "frames.h"
+#include "text.h"
+
+typedef struct costs {
+    uint32_t of[TF_MAX_ALTERNATIVES];
+} costs;
+
+static void keep_less(uint32_t *slot, uint32_t cost)
+{
+    if (cost < *slot)
+        *slot = cost;
+}
+
+static void none(costs *c, uint32_t n) { memset(c->of, 0xFF, n * sizeof *c->of); }
+
+/* ---- layout ---- */
+
+static bool indented(const tf_machine *m) { return m->options.whitespace == TOKFSM_WHITESPACE_INDENT; }
+static bool spaced(const tf_machine *m) { return m->options.whitespace == TOKFSM_WHITESPACE_SPACED; }
+
+/* Bytes `before` a member or item, then its gap, of which `done` bytes are written. */
+static uint32_t gap_rest(const tf_machine *m, const tf_frame *frame, uint8_t gap, uint64_t done)
+{
+    uint32_t length = 0;
+    bool newline = false;
+    if (gap == TF_GAP_COLON || (gap == TF_GAP_COMMA && spaced(m)))
+        length = spaced(m) || indented(m);
+    else if (indented(m) && gap != TF_GAP_NONE) {
+        length = 1 + m->options.indent * frame->depth;
+        newline = true;
+    }
+    if (done >= length)
+        return 0;
+    bool first = newline && done == 0;
+    return tf_gap_cost(m, first, length - (uint32_t)done - first);
+}
+
+static uint32_t comma_cost(const tf_machine *m, const tf_frame *frame)
+{
+    return tf_cost_add(tf_bytes_cost(m, ","), gap_rest(m, frame, TF_GAP_COMMA, 0));
+}
+
+static uint32_t close_cost(const tf_machine *m, const tf_frame *frame, uint64_t done)
+{
+    uint32_t cost = tf_bytes_cost(m, frame->kind->is_object ? "}" : "]");
+    if (indented(m) && frame->count > 0) {
+        uint64_t length = 1 + (uint64_t)m->options.indent * (frame->depth - 1);
+        if (done < length)
+            cost = tf_cost_add(cost, tf_gap_cost(m, done == 0,
+                                                 (uint32_t)(length - done - (done == 0))));
+    }
+    return cost;
+}
+
+/* ---- members ---- */
+
+static uint32_t edge_cost(tf_run *run, const tf_edge *edge, uint32_t a, uint32_t depth)
+{
+    if (edge->value == NULL || edge->obligation[a] == TF_NONE)
+        return TF_COST_NONE;
+    const tf_cost *cost = tf_value_cost(run->m, edge->value, &run->call);
+    return cost == NULL ? TF_COST_NONE : tf_cost_at(cost[edge->obligation[a]], depth);
+}
+
+/* A declared name from position `pos` of its spelling, the colon, and its value. */
+static uint32_t member_cost(tf_run *run, const tf_frame *frame, uint32_t name, uint32_t pos,
+                            uint32_t a)
+{
+    const tf_kind *kind = frame->kind;
+    const tf_edge *edge = tf_kind_edge(run->m, kind, name, &run->call);
+    const uint32_t *spelling = tf_literal_cost(run->m, &kind->names, name, true, &run->call);
+    if (edge == NULL || spelling == NULL || spelling[pos] == TF_COST_NONE)
+        return TF_COST_NONE;
+    return tf_cost_add(spelling[pos], edge_cost(run, edge, a, frame->depth));
+}
+
+/* What alternative a still needs after the member or item in progress. `taken`: a name that
+   counts as seen, or TF_NONE; `gap_done`: white space after it, so far. */
+static uint32_t rest_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken,
+                          uint64_t gap_done)
+{
+    const tf_machine *m = run->m;
+    const tf_kind *kind = frame->kind;
+    uint32_t cost = 0;
+    bool more = false;
+    if (kind->is_object) {
+        const uint32_t *required = kind->required + (size_t)a * kind->name_words;
+        for (uint32_t w = 0; w < kind->name_words; w++) {
+            uint32_t left = required[w] & ~frame->seen[w];
+            for (uint32_t b = 0; left != 0; b++, left >>= 1) {
+                uint32_t name = w * 32 + b;
+                if (!(left & 1u) || name == taken)
+                    continue;
+                more = true;
+                cost = tf_cost_add(cost, comma_cost(m, frame));
+                cost = tf_cost_add(cost, tf_bytes_cost(m, "\""));
+                cost = tf_cost_add(cost, member_cost(run, frame, name, 0, a));
+            }
+        }
+    } else if (frame->count < kind->min_items[a]) {
+        const tf_items_cost *items = tf_kind_items_cost(run->m, kind, &run->call);
+        if (items == NULL)
+            return TF_COST_NONE;
+        items += a;
+        more = true;
+        uint64_t from = frame->count, to = kind->min_items[a];
+        uint64_t prefix_from = from < items->n_prefix ? from : items->n_prefix;
+        uint64_t prefix_to = to < items->n_prefix ? to : items->n_prefix;
+        uint32_t upto = tf_cost_at(items->prefix[prefix_to], frame->depth);
+        uint32_t item = to > items->n_prefix ? tf_cost_at(items->item, frame->depth) : 0;
+        uint32_t comma = comma_cost(m, frame);
+        if (upto == TF_COST_NONE || item == TF_COST_NONE || comma == TF_COST_NONE)
+            return TF_COST_NONE;
+        uint64_t n = to - from > UINT32_MAX ? UINT32_MAX : to - from;
+        uint64_t later = n - (prefix_to - prefix_from);
+        uint64_t sum = upto - tf_cost_at(items->prefix[prefix_from], frame->depth) + later * item;
+        sum += n * comma;
+        cost = sum >= TF_COST_NONE ? TF_COST_NONE - 1 : (uint32_t)sum;
+    }
+    if (more && gap_done > 0 && indented(m))
+        return TF_COST_NONE; /* the line break before the bracket is written */
+    return tf_cost_add(cost, close_cost(m, frame, gap_done));
+}
+
+/*
+ * A name that no alternative declares: the text so far, then characters enough to be longer
+ * than every name it could meet (none, if it meets none now), the quote and the colon.
+ */
+static uint32_t other_name_cost(tf_run *run, const tf_configuration *c)
+{
+    const tf_machine *m = run->m;
+    const tf_frame *frame = c->top;
+    const tf_strings *names = &frame->kind->names;
+    const tf_text *text = c->text;
+    bool on = c->mode == TF_IN_NAME && c->literal == TF_ON;
+    if (on && !tf_text_leave(run, c->low < c->high ? &names->literals[c->low] : NULL, c->pos,
+                             &text))
+        return TF_COST_NONE;
+    uint8_t sub = c->mode == TF_IN_NAME ? c->sub : TF_STR_NORMAL;
+    uint32_t length = text == NULL ? 0 : text->length;
+    bool meets = sub != TF_STR_NORMAL;
+    uint32_t longest = length;
+    if (c->literal != TF_OFF || c->mode != TF_IN_NAME) {
+        for (uint32_t i = 0; i < names->n_literals; i++)
+            if (names->literals[i].n_text > longest)
+                longest = names->literals[i].n_text;
+        uint32_t same = tf_text_literal(text, names);
+        meets |= same != TF_NONE;
+    }
+    for (const tf_emitted *e = frame->emitted; e != NULL; e = e->previous) {
+        uint32_t n = e->name == NULL ? 0 : e->name->length;
+        if (n > longest)
+            longest = n;
+        meets |= tf_text_equal(e->name, text);
+    }
+    uint32_t cost = tf_string_rest_cost(m, sub);
+    if (meets) {
+        if (m->char_tokens == TF_COST_NONE)
+            return TF_COST_NONE;
+        cost = tf_cost_add(cost, (longest - length + 1) * m->char_tokens);
+    }
+    return tf_cost_add(cost, tf_cost_add(tf_bytes_cost(m, "\":"),
+                                         gap_rest(m, frame, TF_GAP_COLON, 0)));
+}
+
+/* A name from here: costs of each alternative of the frame, with `before` tokens first. */
+static void name_costs(tf_run *run, const tf_configuration *c, uint32_t before, costs *out)
+{
+    const tf_frame *frame = c->top;
+    const tf_kind *kind = frame->kind;
+    uint32_t n_words = kind->alternative_words;
+    bool in = c->mode == TF_IN_NAME;
+    uint32_t low = in ? c->low : 0, high = in ? c->high : kind->n_names, pos = in ? c->pos : 0;
+    tf_scratch_words alive;
+    if (!in || c->literal == TF_ON)
+        for (uint32_t k = low; k < high; k++) {
+            if (!tf_name_open(run, frame, k, alive.words))
+                continue;
+            for (uint32_t a = tf_words_next(alive.words, n_words, 0); a != UINT32_MAX;
+                 a = tf_words_next(alive.words, n_words, a + 1))
+                keep_less(&out->of[a],
+                          tf_cost_add(before, tf_cost_add(member_cost(run, frame, k, pos, a),
+                                                          rest_cost(run, frame, a, k, 0))));
+        }
+    if (!tf_other_names_open(run, frame, alive.words))
+        return;
+    uint32_t name = other_name_cost(run, c);
+    const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names, &run->call);
+    if (edge == NULL)
+        return;
+    for (uint32_t a = tf_words_next(alive.words, n_words, 0); a != UINT32_MAX;
+         a = tf_words_next(alive.words, n_words, a + 1)) {
+        uint32_t rest = tf_cost_add(edge_cost(run, edge, a, frame->depth), rest_cost(run, frame, a, TF_NONE, 0));
+        keep_less(&out->of[a], tf_cost_add(before, tf_cost_add(name, rest)));
+    }
+}
+
+/* ---- strings and literals ---- */
+
+static void string_costs(tf_run *run, const tf_configuration *c, costs *out)
+{
+    const tf_machine *m = run->m;
+    const tf_strings *s = c->at;
+    uint32_t n = c->value->n;
+    uint32_t here = TF_NONE;
+    if (c->literal == TF_ON) {
+        for (uint32_t i = c->low; i < c->high; i++) {
+            const uint32_t *spelling = tf_literal_cost(run->m, s, i, false, &run->call);
+            if (spelling == NULL)
+                return;
+            if (spelling[c->pos] == TF_COST_NONE)
+                continue;
+            for (uint32_t j = 0; j < n; j++)
+                if (tf_word_bit(s->literals[i].end, j))
+                    keep_less(&out->of[j], spelling[c->pos]);
+        }
+        if (c->low < c->high && s->literals[c->low].n_spelled == c->pos)
+            here = c->low;
+    } else if (c->literal == TF_MAYBE && c->sub == TF_STR_NORMAL) {
+        here = tf_text_literal(c->text, s);
+    }
+    uint32_t begin = tf_cost_add(tf_string_rest_cost(m, c->sub), tf_bytes_cost(m, "\""));
+    for (uint32_t b = 0; b < s->n_breaks; b++) {
+        uint64_t last = b + 1 < s->n_breaks ? s->breaks[b + 1].from - 1 : UINT64_MAX;
+        uint64_t at = s->breaks[b].from > c->n ? s->breaks[b].from : c->n;
+        if (at > last)
+            continue;
+        for (uint32_t j = 0; j < n; j++) {
+            if (!tf_word_bit(s->breaks[b].outcome, j))
+                continue;
+            uint64_t more = at - c->n;
+            /* A literal that obligation j refuses is stepped over by one character. */
+            if (more == 0 && here != TF_NONE && !tf_word_bit(s->literals[here].end, j)) {
+                if (at == last)
+                    continue;
+                more = 1;
+            }
+            keep_less(&out->of[j], tf_cost_add(begin, tf_chars_cost(m, more)));
+        }
+    }
+}
+
+static const char *const literal_text[TF_N_LITERALS] = {"null", "false", "true"};
+
+/* Costs of finishing the value in progress, by obligation; false: nothing is in progress. */
+static bool lexeme_costs(tf_run *run, const tf_configuration *c, costs *out)
+{
+    switch (c->mode) {
+    case TF_IN_STRING:
+        none(out, c->value->n);
+        string_costs(run, c, out);
+        return true;
+    case TF_IN_NUMBER: {
+        const uint32_t *cost = tf_number_cost(run->m, c->at, &run->call);
+        none(out, c->value->n);
+        if (cost != NULL)
+            memcpy(out->of, cost, c->value->n * sizeof *cost);
+        return true;
+    }
+    case TF_IN_LITERAL:
+        none(out, c->value->n);
+        for (uint32_t j = 0; j < c->value->n; j++)
+            if (tf_word_bit(c->value->literal[c->low], j))
+                out->of[j] = tf_bytes_cost(run->m, literal_text[c->low] + c->n);
+        return true;
+    case TF_AT_VALUE: {
+        if (c->value == NULL)
+            return false;
+        const tf_cost *cost = tf_value_cost(run->m, c->value, &run->call);
+        uint32_t depth = c->top == NULL ? 0 : c->top->depth;
+        none(out, c->value->n);
+        if (cost != NULL)
+            for (uint32_t j = 0; j < c->value->n; j++)
+                out->of[j] = tf_cost_add(tf_cost_at(cost[j], depth),
+                                         gap_rest(run->m, c->top, c->gap, c->n));
+        return true;
+    }
+    default: return false;
+    }
+}
+
+/* ---- frames ---- */
+
+/* From costs by alternative of `frame` to costs by obligation of its own position. */
+static void through_frame(const tf_frame *frame, const costs *alternatives, costs *out)
+{
+    const tf_kind *kind = frame->kind;
+    const uint64_t *alive = tf_frame_alive(frame);
+    none(out, kind->value->n);
+    for (uint32_t a = tf_words_next(alive, kind->alternative_words, 0); a != UINT32_MAX;
+         a = tf_words_next(alive, kind->alternative_words, a + 1))
+        for (uint32_t j = 0; j < kind->value->n; j++)
+            if (tf_word_bit(kind->outcome[a], j))
+                keep_less(&out->of[j], alternatives->of[a]);
+}
+
+/* Costs by alternative of the innermost frame. */
+static void top_costs(tf_run *run, const tf_configuration *c, const costs *value, bool has_value,
+                      costs *out)
+{
+    const tf_frame *frame = c->top;
+    const tf_kind *kind = frame->kind;
+    const uint64_t *alive = tf_frame_alive(frame);
+    const tf_machine *m = run->m;
+    bool open_array = c->mode == TF_AT_VALUE && c->gap == TF_GAP_OPEN;
+    none(out, kind->n_alternatives);
+    for (uint32_t a = tf_words_next(alive, kind->alternative_words, 0); a != UINT32_MAX;
+         a = tf_words_next(alive, kind->alternative_words, a + 1)) {
+        if (c->mode == TF_AT_AFTER) {
+            out->of[a] = rest_cost(run, frame, a, TF_NONE, c->n);
+        } else if (c->mode == TF_AT_COLON) {
+            uint32_t colon = tf_cost_add(tf_bytes_cost(m, ":"), gap_rest(m, frame, TF_GAP_COLON, 0));
+            out->of[a] = tf_cost_add(colon, tf_cost_add(edge_cost(run, frame->edge, a, frame->depth),
+                                                        rest_cost(run, frame, a, TF_NONE, 0)));
+        } else if (has_value && frame->edge->obligation[a] != TF_NONE) {
+            tf_frame begun;
+            uint32_t rest;
+            if (open_array) { /* the item that may begin is not counted yet */
+                begun = *frame;
+                begun.count = 1;
+                rest = rest_cost(run, &begun, a, TF_NONE, 0);
+            } else {
+                rest = rest_cost(run, frame, a, TF_NONE, 0);
+            }
+            out->of[a] = tf_cost_add(value->of[frame->edge->obligation[a]], rest);
+        }
+        if (open_array && kind->min_items[a] == 0 && (!indented(m) || c->n == 0))
+            keep_less(&out->of[a], tf_bytes_cost(m, "]"));
+    }
+    if (c->mode == TF_IN_NAME)
+        name_costs(run, c, 0, out);
+    if (c->mode == TF_AT_NAME) {
+        uint32_t before = tf_cost_add(gap_rest(m, frame, c->gap, c->n), tf_bytes_cost(m, "\""));
+        name_costs(run, c, before, out);
+        if (c->gap == TF_GAP_OPEN && (!indented(m) || c->n == 0))
+            for (uint32_t a = tf_words_next(alive, kind->alternative_words, 0); a != UINT32_MAX;
+                 a = tf_words_next(alive, kind->alternative_words, a + 1)) {
+                bool needs = false;
+                const uint32_t *required = kind->required + (size_t)a * kind->name_words;
+                for (uint32_t w = 0; w < kind->name_words; w++)
+                    needs |= required[w] != 0;
+                if (!needs)
+                    keep_less(&out->of[a], tf_bytes_cost(m, "}"));
+            }
+    }
+}
+
+uint32_t tf_bound(tf_run *run, const tf_configuration *c)
+{
+    if (c->mode == TF_AT_END || tf_is_complete(c))
+        return 0;
+    costs value, alternatives;
+    bool has_value = lexeme_costs(run, c, &value);
+    if (c->top == NULL)
+        return value.of[0];
+    top_costs(run, c, &value, has_value, &alternatives);
+    const tf_frame *frame = c->top;
+    for (;;) {
+        through_frame(frame, &alternatives, &value);
+        frame = frame->parent;
+        if (frame == NULL)
+            return value.of[0];
+        const uint64_t *alive = tf_frame_alive(frame);
+        none(&alternatives, frame->kind->n_alternatives);
+        for (uint32_t a = tf_words_next(alive, frame->kind->alternative_words, 0); a != UINT32_MAX;
+             a = tf_words_next(alive, frame->kind->alternative_words, a + 1))
+            alternatives.of[a] = tf_cost_add(value.of[frame->edge->obligation[a]],
+                                             rest_cost(run, frame, a, TF_NONE, 0));
+    }
+}
+
+/* ---- masks under a budget ---- */
+
+/* Whether closing later, after more characters, can have another outcome than now. */
+static bool outcome_varies(const tf_configuration *c)
+{
+    if (c->mode == TF_IN_NAME)
+        return false;
+    const tf_strings *s = c->at;
+    const uint64_t *only = NULL;
+    for (uint32_t b = 0; b < s->n_breaks; b++) {
+        const uint64_t *outcome = s->breaks[b].outcome;
+        if (!tf_words_any(outcome, c->value->n_words))
+            continue;
+        if (only != NULL && memcmp(only, outcome, c->value->n_words * sizeof *only) != 0)
+            return true;
+        only = outcome;
+    }
+    return only == NULL;
+}
+
+/* A bound on the bound after any token that keeps a free string open; TF_COST_NONE: unknown. */
+static uint32_t stay_bound(tf_run *run, const tf_configuration *c)
+{
+    if (!run->m->bytes_complete || (c->mode != TF_IN_STRING && c->mode != TF_IN_NAME) ||
+        outcome_varies(c))
+        return TF_COST_NONE;
+    tf_configuration off = *c;
+    if (c->literal == TF_ON) {
+        const tf_strings *s = c->at;
+        if (!tf_text_leave(run, c->low < c->high ? &s->literals[c->low] : NULL, c->pos, &off.text))
+            return TF_COST_NONE;
+        off.literal = TF_MAYBE;
+        off.low = off.high = 0;
+    }
+    uint32_t cost = tf_bound(run, &off);
+    /* An escape just begun costs at most a pair of \u; a name may have to outgrow others. */
+    cost = tf_cost_add(cost, 12);
+    if (c->mode == TF_IN_NAME) {
+        const tf_strings *names = c->at;
+        uint32_t longest = 0;
+        for (uint32_t i = 0; i < names->n_literals; i++)
+            if (names->literals[i].n_text > longest)
+                longest = names->literals[i].n_text;
+        for (const tf_emitted *e = c->top->emitted; e != NULL; e = e->previous)
+            if (e->name != NULL && e->name->length > longest)
+                longest = e->name->length;
+        cost = tf_cost_add(cost, longest + 1);
+    }
+    return cost;
+}
+
+bool tf_mask_budget(tf_run *run, const tf_configuration *c, uint32_t *row, uint32_t budget)
+{
+    const tokfsm_pack *pack = run->m->pack;
+    uint32_t stay = stay_bound(run, c);
+    const uint32_t *skip =
+        stay != TF_COST_NONE && budget > stay ? pack->stay + (size_t)c->sub * pack->n_words : NULL;
+    tf_arena scratch;
+    tf_arena_init(&scratch, &run->arena->allocator);
+    tf_arena *outer = run->arena;
+    for (uint32_t w = 0; w < pack->n_words && run->call.status == TOKFSM_OK; w++) {
+        uint32_t left = row[w] & (skip == NULL ? ~(uint32_t)0 : ~skip[w]);
+        if (left == 0)
+            continue;
+        run->arena = &scratch;
+        for (uint32_t b = 0; left != 0 && run->call.status == TOKFSM_OK; b++, left >>= 1) {
+            if (!(left & 1u))
+                continue;
+            tf_configuration after = *c;
+            uint32_t n;
+            const uint8_t *bytes = tf_pack_token(pack, w * 32 + b, &n);
+            bool alive = true;
+            for (uint32_t i = 0; i < n && alive; i++)
+                alive = tf_step(run, &after, bytes[i]);
+            if (!alive || tf_bound(run, &after) > budget - 1)
+                row[w] &= ~((uint32_t)1 << b);
+        }
+        tf_arena_free(&scratch);
+        run->arena = outer;
+    }
+    return run->call.status == TOKFSM_OK;
+}

@@ -1,0 +1,159 @@
+#include "frames.h"
+
+#include "../base/bits.h"
+
+static bool no_memory(tf_run *run)
+{
+    if (run->call.status == TOKFSM_OK)
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a frame");
+    return false;
+}
+
+bool tf_bits_keep(tf_run *run, const uint64_t *words, uint32_t n_words, tf_bits *bits)
+{
+    if (n_words == 1) {
+        bits->word = words[0];
+        return true;
+    }
+    uint64_t *kept = tf_arena_take(run->arena, n_words * sizeof *kept);
+    if (kept == NULL)
+        return no_memory(run);
+    memcpy(kept, words, n_words * sizeof *kept);
+    bits->words = kept;
+    return true;
+}
+
+static size_t frame_bytes(const tf_kind *kind)
+{
+    return sizeof(tf_frame) + kind->name_words * sizeof(uint32_t);
+}
+
+tf_frame *tf_frame_copy(tf_run *run, const tf_frame *frame)
+{
+    tf_frame *copy = tf_arena_take(run->arena, frame_bytes(frame->kind));
+    if (copy == NULL) {
+        no_memory(run);
+        return NULL;
+    }
+    memcpy(copy, frame, frame_bytes(frame->kind));
+    return copy;
+}
+
+tf_frame *tf_frame_new(tf_run *run, const tf_frame *parent, const tf_kind *kind, tf_bits alive)
+{
+    tf_frame *frame = tf_arena_zero(run->arena, frame_bytes(kind));
+    if (frame == NULL) {
+        no_memory(run);
+        return NULL;
+    }
+    frame->parent = parent;
+    frame->kind = kind;
+    frame->alive = alive;
+    frame->depth = parent == NULL ? 1 : parent->depth + 1;
+    return frame;
+}
+
+bool tf_edge_obligations(tf_run *run, const tf_kind *kind, const tf_edge *edge,
+                         const uint64_t *alive, tf_bits *obligations)
+{
+    uint32_t n_words = edge->value->n_words;
+    if (edge->value->n == 1) {
+        obligations->word = 1;
+        return true;
+    }
+    tf_scratch_words met;
+    memset(met.words, 0, n_words * sizeof *met.words);
+    for (uint32_t a = tf_words_next(alive, kind->alternative_words, 0); a != UINT32_MAX;
+         a = tf_words_next(alive, kind->alternative_words, a + 1))
+        if (edge->obligation[a] != TF_NONE)
+            tf_word_set(met.words, edge->obligation[a]);
+    return tf_bits_keep(run, met.words, n_words, obligations);
+}
+
+uint32_t tf_item_class(const tf_kind *kind, uint64_t i)
+{
+    uint32_t low = 0, high = kind->n_classes; /* first[low] <= i < first[high] */
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (kind->first[middle] <= i)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool tf_may_close(const tf_frame *frame, uint64_t *outcome)
+{
+    const tf_kind *kind = frame->kind;
+    uint32_t n_words = kind->value->n_words;
+    const uint64_t *alive = tf_frame_alive(frame);
+    memset(outcome, 0, n_words * sizeof *outcome);
+    bool any = false;
+    for (uint32_t a = tf_words_next(alive, kind->alternative_words, 0); a != UINT32_MAX;
+         a = tf_words_next(alive, kind->alternative_words, a + 1)) {
+        bool closes = true;
+        if (kind->is_object) {
+            const uint32_t *required = kind->required + (size_t)a * kind->name_words;
+            for (uint32_t w = 0; w < kind->name_words && closes; w++)
+                closes = (required[w] & ~frame->seen[w]) == 0;
+        } else {
+            closes = frame->count >= kind->min_items[a];
+        }
+        if (!closes)
+            continue;
+        any = true;
+        for (uint32_t w = 0; w < n_words; w++)
+            outcome[w] |= kind->outcome[a][w];
+    }
+    return any;
+}
+
+/*
+ * property_order="schema": alternative a takes the name only after the names before it in its
+ * own order, none of its required ones passed over. Index n_names stands for the other names.
+ */
+static bool in_order(const tf_frame *frame, uint32_t a, uint32_t name)
+{
+    const tf_kind *kind = frame->kind;
+    const uint32_t *rank = kind->rank + (size_t)a * kind->n_names;
+    uint32_t wanted = name < kind->n_names ? rank[name] : TF_NONE;
+    if (frame->last != 0) {
+        uint32_t last = frame->last - 1;
+        uint32_t reached = last < kind->n_names ? rank[last] : TF_NONE;
+        if (reached != TF_NONE ? wanted <= reached : wanted != TF_NONE)
+            return false;
+    }
+    const uint32_t *required = kind->required + (size_t)a * kind->name_words;
+    for (uint32_t k = 0; k < kind->n_names; k++)
+        if (tf_bit(required, k) && !tf_bit(frame->seen, k) && k != name && rank[k] < wanted)
+            return false;
+    return true;
+}
+
+static bool open_through(const tf_frame *frame, const tf_edge *edge, uint32_t name, uint64_t *alive)
+{
+    const tf_kind *kind = frame->kind;
+    uint32_t n_words = kind->alternative_words;
+    tf_meet(alive, edge->admits, tf_frame_alive(frame), n_words);
+    if (kind->rank != NULL)
+        for (uint32_t a = tf_words_next(alive, n_words, 0); a != UINT32_MAX;
+             a = tf_words_next(alive, n_words, a + 1))
+            if (!in_order(frame, a, name))
+                alive[a >> 6] &= ~((uint64_t)1 << (a & 63u));
+    return tf_words_any(alive, n_words);
+}
+
+bool tf_name_open(tf_run *run, const tf_frame *frame, uint32_t name, uint64_t *alive)
+{
+    if (tf_bit(frame->seen, name))
+        return false;
+    const tf_edge *edge = tf_kind_edge(run->m, frame->kind, name, &run->call);
+    return edge != NULL && open_through(frame, edge, name, alive);
+}
+
+bool tf_other_names_open(tf_run *run, const tf_frame *frame, uint64_t *alive)
+{
+    const tf_edge *edge = tf_kind_edge(run->m, frame->kind, frame->kind->n_names, &run->call);
+    return edge != NULL && open_through(frame, edge, frame->kind->n_names, alive);
+}

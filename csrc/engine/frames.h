@@ -1,0 +1,34 @@
+/* Frames: making, restricting and closing them. Shared by step and bound. */
+#ifndef TF_FRAMES_H
+#define TF_FRAMES_H
+
+#include "configuration.h"
+
+/* Room for n_words words while a call lasts. */
+typedef struct tf_scratch_words {
+    uint64_t words[TF_MAX_WORDS];
+} tf_scratch_words;
+
+/* `words` as bits; more than one word goes to the arena. False: no memory. */
+bool tf_bits_keep(tf_run *run, const uint64_t *words, uint32_t n_words, tf_bits *bits);
+/* A copy of `frame` to be changed before it is published; NULL: no memory. */
+tf_frame *tf_frame_copy(tf_run *run, const tf_frame *frame);
+/* A fresh frame of `kind` over `parent` with these alternatives. */
+tf_frame *tf_frame_new(tf_run *run, const tf_frame *parent, const tf_kind *kind, tf_bits alive);
+/* Obligations of edge->value that the alternatives `alive` look through. False: no memory. */
+bool tf_edge_obligations(tf_run *run, const tf_kind *kind, const tf_edge *edge,
+                         const uint64_t *alive, tf_bits *obligations);
+/* Class of item i. */
+uint32_t tf_item_class(const tf_kind *kind, uint64_t i);
+
+static inline const uint64_t *tf_frame_alive(const tf_frame *frame)
+{
+    return tf_words(&frame->alive, frame->kind->alternative_words);
+}
+static inline void tf_meet(uint64_t *out, const uint64_t *a, const uint64_t *b, uint32_t n_words)
+{
+    for (uint32_t i = 0; i < n_words; i++)
+        out[i] = a[i] & b[i];
+}
+
+#endif

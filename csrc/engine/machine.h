@@ -1,0 +1,242 @@
+/*
+ * The machine: what the run-time half reads. Local automata of value positions, strings,
+ * numbers, objects and arrays, without the stack and without registers; those live in
+ * frames and configurations (configuration.h).
+ *
+ * A *value position* looks at one value under an ordered list of obligation sets, one for each
+ * way the parent can use the value. Every automaton below it answers with the subset of that
+ * list that the value satisfies: the *outcome*, a row of `n_words` words. Alternatives move in
+ * lock step; which of them are alive is a register, so nothing here is multiplied by subsets.
+ *
+ * Parts come into being on first use, through `hooks`, and are then read without a lock:
+ * pointers marked _Atomic are published once and never change again. In a machine opened from
+ * an artifact everything is there and `hooks` is NULL.
+ */
+#ifndef TF_MACHINE_H
+#define TF_MACHINE_H
+
+#include <stdatomic.h>
+
+#include "../base/budget.h"
+#include "../base/words.h"
+#include "../vocab/pack.h"
+
+#define TF_COST_NONE UINT32_MAX /* no completion over the bytes that are tokens by themselves */
+
+#define TF_MAX_ALTERNATIVES 4096u /* of a kind, and obligations of a position */
+#define TF_MAX_WORDS (TF_MAX_ALTERNATIVES / 64u)
+
+/*
+ * Tokens of a value inside `depth` open frames: base + per_depth * depth. The second term is 0
+ * unless an indented layout makes gaps grow with depth. No completion: base TF_COST_NONE.
+ */
+typedef struct tf_cost {
+    uint32_t base, per_depth;
+} tf_cost;
+
+typedef struct tf_value tf_value;
+typedef struct tf_kind tf_kind;
+typedef struct tf_edge tf_edge;
+typedef struct tf_nstate tf_nstate;
+
+/* ---- strings: literals in spelled order, and a part that is free ---- */
+
+typedef struct tf_literal {
+    const uint8_t *spelled; /* JSON spelling without the quotes (docs/spelling.md) */
+    const uint8_t *text;    /* decoded */
+    uint32_t n_spelled, n_text;
+    const uint64_t *end; /* values: outcome of the whole string, [n_words]; names: NULL */
+} tf_literal;
+
+/* Outcome of a string that is no literal, by its length in code points: holds from `from` up
+   to the next break. */
+typedef struct tf_break {
+    uint64_t from;
+    const uint64_t *outcome; /* [n_words] */
+} tf_break;
+
+typedef struct tf_strings {
+    uint32_t n_literals;
+    uint32_t n_breaks; /* 0: only literals (or names of an object) */
+    const tf_literal *literals;
+    const tf_break *breaks; /* breaks[0].from is 0 */
+    uint8_t hard_names; /* a token can spell a literal's character with an escape and close */
+    /* literal_costs[i][p]: tokens from position p of literal i through the closing quote (for
+       names: through the colon and its gap); p <= n_spelled. Made on first use. */
+    _Atomic(const uint32_t *) *literal_costs;
+} tf_strings;
+
+/* ---- numbers ---- */
+
+enum { TF_N_MINUS = 10, TF_N_POINT, TF_N_EXP, TF_N_PLUS, TF_N_CLASSES };
+
+/*
+ * Spelling rules that look at all alternatives alive (docs/spelling.md): a fraction needs,
+ * under numbers="plain", one that does not want an integer; an exponent needs that none
+ * constrains the value.
+ */
+typedef struct tf_number_rules {
+    uint32_t n_words;
+    const uint64_t *integers_only; /* obligations that want an integer */
+    const uint64_t *any_number;    /* obligations that every number satisfies */
+} tf_number_rules;
+
+struct tf_nstate {
+    const tf_number_rules *rules;
+    const uint64_t *live; /* obligations that some continuation satisfies */
+    const uint64_t *end;  /* outcome if the number ends here; all zero: it may not */
+    _Atomic(const tf_nstate *) next[TF_N_CLASSES]; /* &tf_number_dead: no transition */
+    _Atomic(const uint32_t *) cost; /* [n] tokens to an end that satisfies obligation i */
+    const void *build; /* compile half */
+    uint32_t id;       /* artifacts */
+};
+extern const tf_nstate tf_number_dead;
+
+/* Class of a byte, or TF_N_CLASSES. */
+uint32_t tf_number_class(uint8_t byte);
+
+/* ---- value positions ---- */
+
+enum { TF_NULL_LITERAL, TF_FALSE_LITERAL, TF_TRUE_LITERAL, TF_N_LITERALS };
+
+struct tf_value {
+    uint32_t n;       /* obligations */
+    uint32_t n_words; /* of an outcome */
+    uint32_t id;      /* artifacts */
+    uint32_t hash;
+    const tf_value *chain;  /* compile half: hash chain */
+    const uint32_t *build;  /* compile half: obligation sets */
+    const uint64_t *literal[TF_N_LITERALS]; /* outcomes of null, false, true */
+    const uint64_t *satisfiable; /* [n_words] */
+    /* On first use; absent parts are &tf_no_strings, &tf_number_dead, &tf_no_kind. */
+    _Atomic(const tf_strings *) strings;
+    _Atomic(const tf_nstate *) number;
+    _Atomic(const tf_kind *) object, array;
+    _Atomic(const tf_cost *) cost; /* [n] tokens of a whole value for obligation i */
+};
+extern const tf_strings tf_no_strings;
+extern const tf_kind tf_no_kind;
+
+/* ---- objects and arrays ---- */
+
+/*
+ * What a member or item is held against. Alternative a of the kind looks at the child through
+ * obligation[a] of `value`, or does not admit it (TF_NONE).
+ */
+struct tf_edge {
+    const tf_value *value;      /* NULL where no alternative admits */
+    const uint32_t *obligation; /* [n_alternatives] */
+    const uint64_t *admits;     /* [alternative_words] */
+};
+
+/* Rest of an array for alternative a: see tf_kind.items_cost. */
+typedef struct tf_items_cost {
+    uint32_t n_prefix;
+    const tf_cost *prefix; /* [n_prefix + 1]: prefix[i] is of items 0 .. i - 1, without commas */
+    tf_cost item;          /* of each later item */
+} tf_items_cost;
+
+struct tf_kind {
+    const tf_value *value; /* the position that opened it */
+    uint32_t is_object;
+    uint32_t n_alternatives, alternative_words;
+    const uint64_t *const *outcome; /* [n_alternatives][value->n_words]: what alternative a
+                                       satisfies of the position */
+    uint32_t id; /* artifacts */
+    const void *build; /* compile half */
+
+    /* objects: names in spelled order; edge n_names is that of all other names */
+    tf_strings names;
+    uint32_t n_names, name_words;           /* 32-bit words of a set of names */
+    const uint32_t *required;               /* [n_alternatives][name_words] */
+    const uint32_t *rank;                   /* property_order="schema": [n_alternatives][n_names],
+                                               TF_NONE: among the other names; else NULL */
+    /* arrays: item i looks through edge c, the last with first[c] <= i */
+    uint32_t n_classes;
+    const uint64_t *first;                  /* [n_classes] */
+    const uint64_t *min_items, *max_items;  /* [n_alternatives]; max: what is feasible */
+
+    _Atomic(const tf_edge *) *edges;        /* [n_names + 1] or [n_classes] */
+    _Atomic(const tf_items_cost *) items_cost; /* arrays, [n_alternatives] */
+};
+
+/* ---- the machine ---- */
+
+typedef struct tf_machine tf_machine;
+
+/* What a call carries along: budget, error, and whether something went wrong. */
+typedef struct tf_call {
+    tf_budget *budget;
+    tokfsm_error *err;
+    tokfsm_status status; /* sticky */
+} tf_call;
+
+/* The compile half's part makers; each returns NULL with call->status set on failure. */
+typedef struct tf_hooks {
+    const tf_strings *(*strings)(tf_machine *, const tf_value *, tf_call *);
+    const tf_nstate *(*number)(tf_machine *, const tf_value *, tf_call *);
+    const tf_nstate *(*number_next)(tf_machine *, const tf_nstate *, uint32_t class, tf_call *);
+    const tf_kind *(*kind)(tf_machine *, const tf_value *, bool object, tf_call *);
+    const tf_edge *(*edge)(tf_machine *, const tf_kind *, uint32_t index, tf_call *);
+    const tf_cost *(*value_cost)(tf_machine *, const tf_value *, tf_call *);
+    const uint32_t *(*number_cost)(tf_machine *, const tf_nstate *, tf_call *);
+    const uint32_t *(*literal_cost)(tf_machine *, const tf_strings *, uint32_t literal,
+                                    bool name, tf_call *);
+    const tf_items_cost *(*items_cost)(tf_machine *, const tf_kind *, tf_call *);
+} tf_hooks;
+
+struct tf_machine {
+    tokfsm_pack *pack;
+    tokfsm_options options;
+    tokfsm_limits limits;
+    const tf_hooks *hooks; /* NULL: frozen */
+    void *build;           /* compile half */
+    const tf_value *root;
+    uint32_t bytes_complete; /* every completion can be spelled with single-byte tokens, so that
+                                a state that is live over all bytes is live over those */
+    uint64_t byte_set[4];    /* the bytes that are tokens by themselves */
+    uint32_t char_tokens, char_unit; /* see tf_chars_cost */
+    uint32_t string_rest_cost[TF_N_STR]; /* see tf_string_rest_cost */
+    atomic_uint lock;        /* serialises the hooks */
+};
+
+/* Parts, made on first use. NULL only with call->status set. */
+const tf_strings *tf_value_strings(tf_machine *m, const tf_value *value, tf_call *call);
+const tf_nstate *tf_value_number(tf_machine *m, const tf_value *value, tf_call *call);
+const tf_nstate *tf_number_step(tf_machine *m, const tf_nstate *state, uint8_t byte, tf_call *call);
+const tf_kind *tf_value_kind(tf_machine *m, const tf_value *value, bool object, tf_call *call);
+const tf_edge *tf_kind_edge(tf_machine *m, const tf_kind *kind, uint32_t index, tf_call *call);
+const tf_cost *tf_value_cost(tf_machine *m, const tf_value *value, tf_call *call);
+const uint32_t *tf_number_cost(tf_machine *m, const tf_nstate *state, tf_call *call);
+const uint32_t *tf_literal_cost(tf_machine *m, const tf_strings *strings, uint32_t literal,
+                                bool name, tf_call *call);
+const tf_items_cost *tf_kind_items_cost(tf_machine *m, const tf_kind *kind, tf_call *call);
+
+static inline bool tf_has_byte(const tf_machine *m, uint8_t byte)
+{
+    return (m->byte_set[byte >> 6] >> (byte & 63u)) & 1u;
+}
+static inline uint32_t tf_cost_add(uint32_t a, uint32_t b)
+{
+    return a > TF_COST_NONE - b ? TF_COST_NONE : a + b;
+}
+static inline uint32_t tf_cost_at(tf_cost cost, uint32_t depth)
+{
+    if (cost.base == TF_COST_NONE)
+        return TF_COST_NONE;
+    uint64_t sum = cost.base + (uint64_t)cost.per_depth * depth;
+    return sum >= TF_COST_NONE ? TF_COST_NONE - 1 : (uint32_t)sum;
+}
+/* Tokens that spell n more characters of a free string; TF_COST_NONE if none can be spelled. */
+uint32_t tf_chars_cost(const tf_machine *m, uint64_t n);
+/* Tokens that lead from a string state to the next character boundary. */
+static inline uint32_t tf_string_rest_cost(const tf_machine *m, uint8_t sub)
+{
+    return m->string_rest_cost[sub];
+}
+/* Tokens that spell these bytes, one token a byte. */
+uint32_t tf_bytes_cost(const tf_machine *m, const char *bytes);
+/* White space that an option demands in a gap, in tokens: `newline` with so many spaces. */
+uint32_t tf_gap_cost(const tf_machine *m, bool newline, uint32_t spaces);
+
+#endif

@@ -1,0 +1,145 @@
+/*
+ * The mask of a configuration. Inside a string whose content is free the tokens that stay
+ * inside come from the pack's rows; those that close it come from the pack's trie of what
+ * follows the quote; literals are walked by themselves. Everything else is the generic walk.
+ */
+#include "../base/bits.h"
+#include "frames.h"
+#include "text.h"
+#include "walk.h"
+
+/* Characters that a value string may still start: UINT64_MAX where nothing limits them. */
+static bool free_room(tf_run *run, const tf_configuration *c, uint64_t *room)
+{
+    if (c->mode == TF_IN_NAME) {
+        tf_scratch_words alive;
+        *room = UINT64_MAX;
+        return tf_other_names_open(run, c->top, alive.words);
+    }
+    const tf_strings *s = c->at;
+    uint32_t n_words = c->value->n_words;
+    const uint64_t *alive = tf_words(&c->alive, n_words);
+    for (uint32_t i = s->n_breaks; i-- > 0;) {
+        uint64_t last = i + 1 < s->n_breaks ? s->breaks[i + 1].from - 1 : UINT64_MAX;
+        if (last < c->n)
+            return false;
+        if (tf_words_meet(s->breaks[i].outcome, alive, n_words)) {
+            *room = last == UINT64_MAX ? UINT64_MAX : last - c->n;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Write the row of tokens that keep the string open; false: the pack has none for this. */
+static bool stay_row(const tf_run *run, const tf_configuration *c, uint64_t room, uint32_t *row)
+{
+    const tokfsm_pack *pack = run->m->pack;
+    bool minimal = run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL;
+    size_t n_words = pack->n_words;
+    const uint32_t *source = pack->stay + c->sub * n_words;
+    if (c->sub != TF_STR_NORMAL) {
+        if (minimal || room < pack->stay_chars[c->sub])
+            return false;
+    } else if (room < pack->stay_chars[TF_STR_NORMAL]) {
+        uint32_t k = 0;
+        while (k < pack->n_lengths && pack->length[k] <= room)
+            k++;
+        if (k == 0)
+            return true; /* no token is short enough; the row stays empty */
+        source = pack->stay_at_most + (k - 1) * n_words;
+    }
+    if (minimal)
+        for (size_t w = 0; w < n_words; w++)
+            row[w] = source[w] & pack->stay_minimal[w];
+    else
+        memcpy(row, source, n_words * sizeof *row);
+    return true;
+}
+
+/* Whether an emitted name begins with what the name spells so far. */
+static bool emitted_in_reach(const tf_configuration *c)
+{
+    if (c->literal == TF_ON)
+        return c->top->emitted != NULL;
+    uint32_t length = c->text == NULL ? 0 : c->text->length;
+    for (const tf_emitted *e = c->top->emitted; e != NULL; e = e->previous) {
+        const tf_text *t = e->name;
+        while (t != NULL && t->length > length && (t->previous ? t->previous->length : 0) >= length)
+            t = t->previous;
+        /* t is the longest prefix made of chunks that is at least as long as the text */
+        if (length == 0 || (t != NULL && (t->length > length || tf_text_equal(t, c->text))))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Tokens that close the string as a free one: the part before the quote is of `chars`
+ * characters, what follows is walked from the configuration after the quote.
+ */
+static bool close_free(tf_run *run, const tf_configuration *c, uint32_t *row)
+{
+    const tokfsm_pack *pack = run->m->pack;
+    bool minimal = run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL;
+    bool name = c->mode == TF_IN_NAME;
+    /* Lengths low .. high - 1 more have one outcome: one walk for each such span. */
+    for (uint32_t low = 0, high; low <= pack->max_close_chars; low = high) {
+        tf_configuration closed = *c;
+        closed.literal = TF_OFF;
+        closed.low = closed.high = 0;
+        high = pack->max_close_chars + 1;
+        if (!name) {
+            const tf_strings *s = c->at;
+            closed.n += low;
+            for (uint32_t i = 0; i < s->n_breaks; i++)
+                if (s->breaks[i].from > closed.n && s->breaks[i].from - c->n < high)
+                    high = (uint32_t)(s->breaks[i].from - c->n);
+        }
+        if (tf_step(run, &closed, '"') && !tf_walk_close(run, &closed, low, high, minimal, row))
+            return false;
+        if (run->call.status != TOKFSM_OK)
+            return false;
+    }
+    return true;
+}
+
+/* Tokens along the literals, and those that close the string on one. */
+static bool walk_literals(tf_run *run, const tf_configuration *c, uint32_t *row)
+{
+    tf_configuration only = *c;
+    only.literals_only = 1;
+    return tf_walk(run, &run->m->pack->all, &only, row);
+}
+
+static bool mask_string(tf_run *run, const tf_configuration *c, uint32_t *row)
+{
+    const tokfsm_pack *pack = run->m->pack;
+    const tf_strings *s = c->at;
+    uint64_t room;
+    bool name = c->mode == TF_IN_NAME;
+    bool is_free = free_room(run, c, &room);
+    if (run->call.status != TOKFSM_OK)
+        return false;
+    if (!is_free || !stay_row(run, c, room, row))
+        return tf_walk(run, &pack->all, c, row);
+    bool plain = c->sub == TF_STR_NORMAL && c->literal != TF_MAYBE && !s->hard_names &&
+                 !(name && emitted_in_reach(c));
+    if (!plain)
+        /* With content to compare at the quote: real steps for every token that has one. */
+        return (c->literal != TF_ON || walk_literals(run, c, row)) &&
+               tf_walk(run, &pack->quote, c, row);
+    if (!close_free(run, c, row))
+        return false;
+    return c->literal != TF_ON || c->low == c->high || walk_literals(run, c, row);
+}
+
+bool tf_mask(tf_run *run, const tf_configuration *c, uint32_t *row)
+{
+    memset(row, 0, run->m->pack->n_words * sizeof *row);
+    if (c->mode == TF_AT_END)
+        return true;
+    if (run->m->bytes_complete && (c->mode == TF_IN_STRING || c->mode == TF_IN_NAME))
+        return mask_string(run, c, row);
+    return tf_walk(run, &run->m->pack->all, c, row);
+}

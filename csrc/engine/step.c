@@ -1,0 +1,650 @@
+/*
+ * One byte: configuration -> configuration. Deterministic; a configuration that tf_step
+ * leaves alive has a completion over all bytes (over single-byte tokens: tf_is_live).
+ * Cost: O(1), but for a name inside a closed object, where the names in reach are looked at.
+ *
+ * Source: RFC 8259; white space, order and spelling: docs/spelling.md.
+ */
+#include "frames.h"
+#include "text.h"
+
+static bool is_space(uint8_t byte)
+{
+    return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r';
+}
+
+tf_configuration tf_configuration_start(const tf_machine *m)
+{
+    tf_configuration c;
+    memset(&c, 0, sizeof c);
+    c.mode = TF_AT_VALUE;
+    c.value = m->root;
+    c.alive.word = 1; /* the root has one obligation */
+    return c;
+}
+
+bool tf_is_complete(const tf_configuration *c)
+{
+    if (c->mode == TF_AT_END)
+        return true;
+    if (c->mode != TF_IN_NUMBER || c->top != NULL)
+        return false;
+    const tf_nstate *state = c->at;
+    return tf_words_meet(state->end, tf_words(&c->alive, state->rules->n_words),
+                         state->rules->n_words);
+}
+
+/* ---- values end ---- */
+
+static bool finish_value(tf_run *run, tf_configuration *c, const uint64_t *outcome)
+{
+    const tf_frame *frame = c->top;
+    if (frame == NULL) {
+        c->mode = TF_AT_END;
+        return true;
+    }
+    c->mode = TF_AT_AFTER;
+    c->n = 0;
+    const tf_edge *edge = frame->edge;
+    if (edge->value->n == 1)
+        return true; /* what every alternative asked for is there */
+    const tf_kind *kind = frame->kind;
+    uint32_t n_words = kind->alternative_words;
+    const uint64_t *alive = tf_frame_alive(frame);
+    tf_scratch_words kept;
+    memset(kept.words, 0, n_words * sizeof *kept.words);
+    for (uint32_t a = tf_words_next(alive, n_words, 0); a != UINT32_MAX;
+         a = tf_words_next(alive, n_words, a + 1))
+        if (tf_word_bit(outcome, edge->obligation[a]))
+            tf_word_set(kept.words, a);
+    if (!tf_words_any(kept.words, n_words))
+        return false;
+    if (memcmp(kept.words, alive, n_words * sizeof *alive) == 0)
+        return true;
+    tf_frame *copy = tf_frame_copy(run, frame);
+    if (copy == NULL || !tf_bits_keep(run, kept.words, n_words, &copy->alive))
+        return false;
+    c->top = copy;
+    return true;
+}
+
+static bool close_frame(tf_run *run, tf_configuration *c)
+{
+    tf_scratch_words outcome;
+    if (!tf_may_close(c->top, outcome.words))
+        return false;
+    c->top = c->top->parent;
+    return finish_value(run, c, outcome.words);
+}
+
+/* ---- white space ---- */
+
+/* Bytes that an exact layout puts before the next byte that is none. */
+static uint64_t gap_length(const tf_machine *m, const tf_configuration *c, bool closing)
+{
+    const tokfsm_options *o = &m->options;
+    if (o->whitespace == TOKFSM_WHITESPACE_COMPACT)
+        return 0;
+    bool spaced = o->whitespace == TOKFSM_WHITESPACE_SPACED;
+    if (c->mode == TF_AT_AFTER)
+        return closing && !spaced ? 1 + (uint64_t)o->indent * (c->top->depth - 1) : 0;
+    if (c->mode == TF_AT_COLON || closing)
+        return 0;
+    if (c->gap == TF_GAP_COLON)
+        return 1;
+    if (c->gap == TF_GAP_COMMA && spaced)
+        return 1;
+    if (c->gap != TF_GAP_NONE && !spaced)
+        return 1 + (uint64_t)o->indent * c->top->depth;
+    return 0;
+}
+
+static bool any_name_open(tf_run *run, const tf_frame *frame)
+{
+    tf_scratch_words alive;
+    if (tf_other_names_open(run, frame, alive.words))
+        return true;
+    for (uint32_t k = 0; k < frame->kind->n_names; k++)
+        if (tf_name_open(run, frame, k, alive.words))
+            return true;
+    return false;
+}
+
+static bool step_space(tf_run *run, tf_configuration *c, uint8_t byte)
+{
+    const tokfsm_options *o = &run->m->options;
+    if (c->mode == TF_AT_VALUE && c->gap == TF_GAP_NONE)
+        return false;
+    if (o->whitespace == TOKFSM_WHITESPACE_FLEXIBLE) {
+        if (o->max_whitespace == TOKFSM_UNBOUNDED)
+            return true;
+        return c->n++ < o->max_whitespace;
+    }
+    uint64_t length = gap_length(run->m, c, c->mode == TF_AT_AFTER);
+    if (c->n >= length)
+        return false;
+    bool newline = c->n == 0 && o->whitespace == TOKFSM_WHITESPACE_INDENT &&
+                   c->gap != TF_GAP_COLON;
+    if (c->mode == TF_AT_AFTER)
+        newline = c->n == 0;
+    if (byte != (newline ? '\n' : ' '))
+        return false;
+    if (c->n++ == 0) {
+        /* The first byte decides what comes: the bracket, or a member or item. */
+        tf_scratch_words outcome;
+        if (c->mode == TF_AT_AFTER)
+            return tf_may_close(c->top, outcome.words);
+        if (c->gap == TF_GAP_OPEN)
+            return c->mode == TF_AT_NAME ? any_name_open(run, c->top) : c->value != NULL;
+    }
+    return true;
+}
+
+/* Whether the gap before this byte is as it must be. */
+static bool gap_filled(const tf_machine *m, const tf_configuration *c, bool closing)
+{
+    return m->options.whitespace == TOKFSM_WHITESPACE_FLEXIBLE ||
+           c->n == gap_length(m, c, closing);
+}
+
+/* ---- strings ---- */
+
+/* literals[low .. high) that have `byte` at `pos`. */
+static void narrow(const tf_literal *literals, uint32_t pos, uint8_t byte, uint32_t *low,
+                   uint32_t *high)
+{
+    uint32_t l = *low, h = *high;
+    if (l < h && literals[l].n_spelled == pos)
+        l++; /* it ends here and sorts first */
+    if (l < h && literals[l].spelled[pos] == byte && literals[h - 1].spelled[pos] == byte) {
+        *low = l;
+        *high = h;
+        return;
+    }
+    uint32_t a = l, b = h;
+    while (a < b) {
+        uint32_t middle = a + (b - a) / 2;
+        if (literals[middle].spelled[pos] < byte)
+            a = middle + 1;
+        else
+            b = middle;
+    }
+    *low = a;
+    b = h;
+    while (a < b) {
+        uint32_t middle = a + (b - a) / 2;
+        if (literals[middle].spelled[pos] <= byte)
+            a = middle + 1;
+        else
+            b = middle;
+    }
+    *high = a;
+}
+
+static const uint64_t *outcome_of_length(const tf_strings *s, uint64_t n)
+{
+    uint32_t i = s->n_breaks;
+    while (i > 1 && s->breaks[i - 1].from > n)
+        i--;
+    return s->breaks[i - 1].outcome;
+}
+
+/* Whether a string that is no literal can still come to an end at n characters or more. */
+static bool length_feasible(const tf_strings *s, uint64_t n, const uint64_t *alive,
+                            uint32_t n_words)
+{
+    for (uint32_t i = s->n_breaks; i-- > 0;) {
+        if (tf_words_meet(s->breaks[i].outcome, alive, n_words))
+            return true;
+        if (s->breaks[i].from <= n)
+            return false;
+    }
+    return false;
+}
+
+/* The literal that the text so far spells, or TF_NONE. */
+static uint32_t literal_here(const tf_configuration *c, const tf_strings *s)
+{
+    if (c->literal == TF_ON)
+        return c->low < c->high && s->literals[c->low].n_spelled == c->pos ? c->low : TF_NONE;
+    return c->literal == TF_MAYBE ? tf_text_literal(c->text, s) : TF_NONE;
+}
+
+/* Outcome of closing a value string now, met with `alive`; false: it may not close. */
+static bool string_outcome(const tf_configuration *c, uint64_t *outcome)
+{
+    const tf_strings *s = c->at;
+    uint32_t n_words = c->value->n_words;
+    const uint64_t *alive = tf_words(&c->alive, n_words);
+    uint32_t literal = literal_here(c, s);
+    const uint64_t *by_length = s->n_breaks > 0 ? outcome_of_length(s, c->n) : NULL;
+    const uint64_t *end = by_length;
+    if (literal != TF_NONE) {
+        /* Another spelling than the literal's needs an alternative that is no literal. */
+        if (c->literal == TF_MAYBE &&
+            (by_length == NULL || !tf_words_meet(by_length, alive, n_words)))
+            return false;
+        end = s->literals[literal].end;
+    }
+    if (end == NULL)
+        return false;
+    tf_meet(outcome, end, alive, n_words);
+    return tf_words_any(outcome, n_words);
+}
+
+static bool string_live(const tf_configuration *c)
+{
+    const tf_strings *s = c->at;
+    uint32_t n_words = c->value->n_words;
+    const uint64_t *alive = tf_words(&c->alive, n_words);
+    if (c->literal == TF_ON)
+        for (uint32_t i = c->low; i < c->high; i++)
+            if (tf_words_meet(s->literals[i].end, alive, n_words))
+                return true;
+    if (s->n_breaks == 0 || c->literals_only)
+        return false;
+    if (c->literal == TF_OFF || c->sub != TF_STR_NORMAL)
+        return length_feasible(s, c->n, alive, n_words);
+    tf_scratch_words outcome;
+    return length_feasible(s, c->n + 1, alive, n_words) || string_outcome(c, outcome.words);
+}
+
+static bool name_live(tf_run *run, const tf_configuration *c)
+{
+    tf_scratch_words alive;
+    if (c->literal == TF_ON)
+        for (uint32_t i = c->low; i < c->high; i++)
+            if (tf_name_open(run, c->top, i, alive.words))
+                return true;
+    return !c->literals_only && tf_other_names_open(run, c->top, alive.words);
+}
+
+static bool already_emitted(const tf_frame *frame, const tf_text *name)
+{
+    for (const tf_emitted *e = frame->emitted; e != NULL; e = e->previous)
+        if (tf_text_equal(e->name, name))
+            return true;
+    return false;
+}
+
+static bool close_name(tf_run *run, tf_configuration *c)
+{
+    const tf_frame *frame = c->top;
+    const tf_kind *kind = frame->kind;
+    tf_scratch_words alive;
+    uint32_t name = literal_here(c, c->at);
+    const tf_emitted *emitted = frame->emitted;
+    if (name != TF_NONE) {
+        if (c->literal == TF_MAYBE || !tf_name_open(run, frame, name, alive.words))
+            return false;
+    } else {
+        if (c->literals_only || !tf_other_names_open(run, frame, alive.words))
+            return false;
+        if (c->literal == TF_ON &&
+            !tf_text_leave(run, c->low < c->high ? &kind->names.literals[c->low] : NULL, c->pos,
+                           &c->text))
+            return false;
+        if (already_emitted(frame, c->text))
+            return false;
+        tf_emitted *fresh = tf_arena_take(run->arena, sizeof *fresh);
+        if (fresh == NULL) {
+            run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a name");
+            return false;
+        }
+        *fresh = (tf_emitted){emitted, c->text};
+        emitted = fresh;
+        name = kind->n_names;
+    }
+    tf_frame *next = tf_frame_copy(run, frame);
+    if (next == NULL || !tf_bits_keep(run, alive.words, kind->alternative_words, &next->alive))
+        return false;
+    next->edge = tf_kind_edge(run->m, kind, name, &run->call);
+    next->emitted = emitted;
+    next->count++;
+    next->last = name + 1;
+    if (name < kind->n_names)
+        tf_set(next->seen, name);
+    c->top = next;
+    c->mode = TF_AT_COLON;
+    c->n = 0;
+    c->text = NULL;
+    return true;
+}
+
+/* escapes="minimal": only what cannot be written raw, in its shortest form. */
+static bool minimal_allows(const tf_configuration *c, uint8_t byte)
+{
+    switch (c->sub) {
+    case TF_STR_E:
+        return byte != '/';
+    case TF_STR_U0:
+    case TF_STR_U1:
+        return byte == '0';
+    case TF_STR_U2:
+        return byte == '0' || byte == '1';
+    case TF_STR_U3: {
+        if (byte >= 'A' && byte <= 'F')
+            return false;
+        uint32_t code = (c->hex << 4 | (byte <= '9' ? byte - 48u : byte - 87u)) & 0xFFFFu;
+        return code != 8 && code != 9 && code != 10 && code != 12 && code != 13;
+    }
+    default:
+        return true;
+    }
+}
+
+static bool step_string(tf_run *run, tf_configuration *c, uint8_t byte)
+{
+    const tf_strings *s = c->at;
+    bool name = c->mode == TF_IN_NAME;
+    uint8_t sub = tf_string_table()[c->sub][byte];
+    c->closed_literal = 0;
+    if (sub == TF_STR_DEAD)
+        return false;
+    if (sub == TF_STR_CLOSE) {
+        c->closed_literal = c->literal == TF_ON;
+        if (name)
+            return close_name(run, c);
+        tf_scratch_words outcome;
+        if ((c->literals_only && literal_here(c, s) == TF_NONE) || !string_outcome(c, outcome.words))
+            return false;
+        c->text = NULL;
+        return finish_value(run, c, outcome.words);
+    }
+    if (run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL && !minimal_allows(c, byte))
+        return false;
+    bool tracked = name || (s->n_literals > 0 && s->n_breaks > 0);
+    if (c->literal == TF_ON) {
+        uint32_t low = c->low, high = c->high;
+        narrow(s->literals, c->pos, byte, &low, &high);
+        if (low < high) {
+            c->low = low;
+            c->high = high;
+            c->pos++;
+        } else {
+            if (c->literals_only)
+                return false;
+            if (tracked && !tf_text_leave(run, c->low < c->high ? &s->literals[c->low] : NULL,
+                                          c->pos, &c->text))
+                return false;
+            bool escape = byte == '\\' || (c->sub >= TF_STR_E && c->sub <= TF_STR_HU3);
+            c->literal = escape && s->n_literals > 0 ? TF_MAYBE : TF_OFF;
+            c->low = c->high = 0;
+        }
+    }
+    uint8_t before = c->sub;
+    if (before == TF_STR_NORMAL && !name)
+        c->n++; /* a character is counted by its first byte */
+    c->sub = sub;
+    if (!tf_text_take(run, c, before, byte, tracked && c->literal != TF_ON))
+        return false;
+    return name ? name_live(run, c) : string_live(c);
+}
+
+static bool enter_name(tf_run *run, tf_configuration *c)
+{
+    c->mode = TF_IN_NAME;
+    c->at = &c->top->kind->names;
+    c->low = c->pos = 0;
+    c->high = c->top->kind->n_names;
+    c->sub = TF_STR_NORMAL;
+    c->literal = TF_ON;
+    c->text = NULL;
+    c->n = 0;
+    return name_live(run, c);
+}
+
+/* ---- values begin ---- */
+
+/* The first byte of an item after `[`: the frame now has one. */
+static bool begin_first_item(tf_run *run, tf_configuration *c)
+{
+    if (c->gap != TF_GAP_OPEN)
+        return true;
+    tf_frame *frame = tf_frame_copy(run, c->top);
+    if (frame == NULL)
+        return false;
+    tf_scratch_words alive;
+    tf_meet(alive.words, tf_frame_alive(c->top), frame->edge->admits,
+            frame->kind->alternative_words);
+    frame->count = 1;
+    if (!tf_bits_keep(run, alive.words, frame->kind->alternative_words, &frame->alive))
+        return false;
+    c->top = frame;
+    return true;
+}
+
+static bool begin_container(tf_run *run, tf_configuration *c, bool object)
+{
+    const tf_value *value = c->value;
+    const tf_kind *kind = tf_value_kind(run->m, value, object, &run->call);
+    if (kind == NULL || kind == &tf_no_kind || !begin_first_item(run, c))
+        return false;
+    tf_scratch_words alive;
+    memset(alive.words, 0, kind->alternative_words * sizeof *alive.words);
+    const uint64_t *obligations = tf_words(&c->alive, value->n_words);
+    for (uint32_t a = 0; a < kind->n_alternatives; a++)
+        if (tf_words_meet(kind->outcome[a], obligations, value->n_words))
+            tf_word_set(alive.words, a);
+    tf_bits bits;
+    if (!tf_words_any(alive.words, kind->alternative_words) ||
+        !tf_bits_keep(run, alive.words, kind->alternative_words, &bits))
+        return false;
+    tf_frame *frame = tf_frame_new(run, c->top, kind, bits);
+    if (frame == NULL)
+        return false;
+    c->top = frame;
+    c->gap = TF_GAP_OPEN;
+    c->n = 0;
+    if (object) {
+        c->mode = TF_AT_NAME;
+        return true;
+    }
+    c->mode = TF_AT_VALUE;
+    c->value = NULL;
+    frame->edge = tf_kind_edge(run->m, kind, 0, &run->call);
+    if (frame->edge == NULL)
+        return false;
+    tf_meet(alive.words, alive.words, frame->edge->admits, kind->alternative_words);
+    if (tf_words_any(alive.words, kind->alternative_words)) {
+        c->value = frame->edge->value;
+        return tf_edge_obligations(run, kind, frame->edge, alive.words, &c->alive);
+    }
+    return true;
+}
+
+static bool begin_string(tf_run *run, tf_configuration *c)
+{
+    const tf_strings *s = tf_value_strings(run->m, c->value, &run->call);
+    if (s == NULL || s == &tf_no_strings || !begin_first_item(run, c))
+        return false;
+    c->mode = TF_IN_STRING;
+    c->at = s;
+    c->low = c->pos = 0;
+    c->high = s->n_literals;
+    c->literal = s->n_literals > 0 ? TF_ON : TF_OFF;
+    c->sub = TF_STR_NORMAL;
+    c->text = NULL;
+    c->n = 0;
+    return string_live(c);
+}
+
+static bool number_moves(tf_run *run, tf_configuration *c, const tf_nstate *from, uint8_t byte)
+{
+    const tf_number_rules *rules = from->rules;
+    uint32_t n_words = rules->n_words;
+    const uint64_t *alive = tf_words(&c->alive, n_words);
+    uint32_t class = tf_number_class(byte);
+    if (class == TF_N_POINT && run->m->options.numbers == TOKFSM_NUMBERS_PLAIN) {
+        bool fraction = false;
+        for (uint32_t w = 0; w < n_words; w++)
+            fraction |= (from->live[w] & alive[w] & ~rules->integers_only[w]) != 0;
+        if (!fraction)
+            return false;
+    }
+    if (class == TF_N_EXP)
+        for (uint32_t w = 0; w < n_words; w++)
+            if (from->live[w] & alive[w] & ~rules->any_number[w])
+                return false;
+    const tf_nstate *next = tf_number_step(run->m, from, byte, &run->call);
+    if (next == NULL || next == &tf_number_dead || !tf_words_meet(next->live, alive, n_words))
+        return false;
+    c->at = next;
+    return true;
+}
+
+static bool begin_number(tf_run *run, tf_configuration *c, uint8_t byte)
+{
+    const tf_nstate *start = tf_value_number(run->m, c->value, &run->call);
+    if (start == NULL || start == &tf_number_dead || !number_moves(run, c, start, byte) ||
+        !begin_first_item(run, c))
+        return false;
+    c->mode = TF_IN_NUMBER;
+    return true;
+}
+
+static const char *const literal_text[TF_N_LITERALS] = {"null", "false", "true"};
+
+static bool begin_literal(tf_run *run, tf_configuration *c, uint32_t which)
+{
+    if (!tf_words_meet(c->value->literal[which], tf_words(&c->alive, c->value->n_words),
+                       c->value->n_words) ||
+        !begin_first_item(run, c))
+        return false;
+    c->mode = TF_IN_LITERAL;
+    c->low = which;
+    c->n = 1;
+    return true;
+}
+
+static bool step_value(tf_run *run, tf_configuration *c, uint8_t byte)
+{
+    if (is_space(byte))
+        return step_space(run, c, byte);
+    if (byte == ']')
+        return c->gap == TF_GAP_OPEN && gap_filled(run->m, c, true) && close_frame(run, c);
+    if (c->value == NULL || !gap_filled(run->m, c, false))
+        return false;
+    switch (byte) {
+    case '"': return begin_string(run, c);
+    case '{': return begin_container(run, c, true);
+    case '[': return begin_container(run, c, false);
+    case 'n': return begin_literal(run, c, TF_NULL_LITERAL);
+    case 'f': return begin_literal(run, c, TF_FALSE_LITERAL);
+    case 't': return begin_literal(run, c, TF_TRUE_LITERAL);
+    default:
+        return (byte == '-' || (byte >= '0' && byte <= '9')) && begin_number(run, c, byte);
+    }
+}
+
+static bool step_literal(tf_run *run, tf_configuration *c, uint8_t byte)
+{
+    const char *text = literal_text[c->low];
+    if (byte != (uint8_t)text[c->n])
+        return false;
+    c->n++;
+    if (text[c->n] != '\0')
+        return true;
+    tf_scratch_words outcome;
+    tf_meet(outcome.words, c->value->literal[c->low], tf_words(&c->alive, c->value->n_words),
+            c->value->n_words);
+    return finish_value(run, c, outcome.words);
+}
+
+/* ---- between values ---- */
+
+static bool next_item(tf_run *run, tf_configuration *c)
+{
+    const tf_frame *frame = c->top;
+    const tf_kind *kind = frame->kind;
+    const tf_edge *edge =
+        tf_kind_edge(run->m, kind, tf_item_class(kind, frame->count), &run->call);
+    if (edge == NULL)
+        return false;
+    tf_scratch_words alive;
+    tf_meet(alive.words, tf_frame_alive(frame), edge->admits, kind->alternative_words);
+    if (!tf_words_any(alive.words, kind->alternative_words))
+        return false;
+    tf_frame *next = tf_frame_copy(run, frame);
+    if (next == NULL || !tf_bits_keep(run, alive.words, kind->alternative_words, &next->alive))
+        return false;
+    next->edge = edge;
+    next->count++;
+    c->top = next;
+    c->mode = TF_AT_VALUE;
+    c->gap = TF_GAP_COMMA;
+    c->n = 0;
+    c->value = edge->value;
+    return tf_edge_obligations(run, kind, edge, alive.words, &c->alive);
+}
+
+static bool step_after(tf_run *run, tf_configuration *c, uint8_t byte)
+{
+    if (is_space(byte))
+        return step_space(run, c, byte);
+    bool object = c->top->kind->is_object;
+    if (byte == ',') {
+        if (!gap_filled(run->m, c, false))
+            return false;
+        if (!object)
+            return next_item(run, c);
+        if (!any_name_open(run, c->top))
+            return false;
+        c->mode = TF_AT_NAME;
+        c->gap = TF_GAP_COMMA;
+        c->n = 0;
+        return true;
+    }
+    return byte == (object ? '}' : ']') && gap_filled(run->m, c, true) && close_frame(run, c);
+}
+
+static bool step_name(tf_run *run, tf_configuration *c, uint8_t byte)
+{
+    if (is_space(byte))
+        return step_space(run, c, byte);
+    if (byte == '}')
+        return c->gap == TF_GAP_OPEN && gap_filled(run->m, c, true) && close_frame(run, c);
+    return byte == '"' && gap_filled(run->m, c, false) && enter_name(run, c);
+}
+
+static bool step_colon(tf_run *run, tf_configuration *c, uint8_t byte)
+{
+    if (is_space(byte))
+        return step_space(run, c, byte);
+    if (byte != ':' || !gap_filled(run->m, c, false))
+        return false;
+    const tf_frame *frame = c->top;
+    c->mode = TF_AT_VALUE;
+    c->gap = TF_GAP_COLON;
+    c->n = 0;
+    c->value = frame->edge->value;
+    return tf_edge_obligations(run, frame->kind, frame->edge, tf_frame_alive(frame), &c->alive);
+}
+
+bool tf_step(tf_run *run, tf_configuration *c, uint8_t byte)
+{
+    if (tf_spend(run->call.budget, run->call.err) != TOKFSM_OK) {
+        run->call.status = run->call.err != NULL ? run->call.err->code : TOKFSM_E_LIMIT;
+        return false;
+    }
+    switch (c->mode) {
+    case TF_AT_VALUE: return step_value(run, c, byte);
+    case TF_AT_NAME: return step_name(run, c, byte);
+    case TF_AT_COLON: return step_colon(run, c, byte);
+    case TF_AT_AFTER: return step_after(run, c, byte);
+    case TF_IN_NAME:
+    case TF_IN_STRING: return step_string(run, c, byte);
+    case TF_IN_LITERAL: return step_literal(run, c, byte);
+    case TF_IN_NUMBER: {
+        if (tf_number_class(byte) < TF_N_CLASSES)
+            return number_moves(run, c, c->at, byte);
+        const tf_nstate *state = c->at;
+        uint32_t n_words = state->rules->n_words;
+        tf_scratch_words outcome;
+        tf_meet(outcome.words, state->end, tf_words(&c->alive, n_words), n_words);
+        return c->top != NULL && tf_words_any(outcome.words, n_words) &&
+               finish_value(run, c, outcome.words) && step_after(run, c, byte);
+    }
+    default: return false; /* TF_AT_END */
+    }
+}

@@ -1,0 +1,19 @@
+/* Decoded text of a string that left the literals: what uniqueness of names is judged by. */
+#ifndef TF_TEXT_H
+#define TF_TEXT_H
+
+#include "configuration.h"
+
+/* Start the text with the part of `literal` before `pos` (whole characters and bytes only);
+   a NULL literal stands for nothing. False: no memory. */
+bool tf_text_leave(tf_run *run, const tf_literal *literal, uint32_t pos, const tf_text **text);
+/*
+ * Note one more byte of the JSON text, read in string state `before` (c->sub is the state
+ * after it): keeps the pending \u digits, and appends to c->text what it completes, if `keep`.
+ */
+bool tf_text_take(tf_run *run, tf_configuration *c, uint8_t before, uint8_t byte, bool keep);
+bool tf_text_equal(const tf_text *a, const tf_text *b);
+/* Index of the literal whose text this is, or TF_NONE. */
+uint32_t tf_text_literal(const tf_text *text, const tf_strings *strings);
+
+#endif

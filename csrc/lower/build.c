@@ -1,0 +1,298 @@
+/* A machine's compile half: begin, end, and the hooks. */
+#include "build.h"
+
+#include <stdio.h>
+
+void *tf_take(tf_build *b, size_t n_bytes, tokfsm_status *status)
+{
+    if (*status != TOKFSM_OK)
+        return NULL;
+    void *block = tf_arena_zero(&b->arena, n_bytes);
+    if (block == NULL)
+        *status = tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
+    return block;
+}
+
+/* ---- hooks: the call's budget and error for the time of the hook ---- */
+
+#define HOOK(result_type, call_expression)                                     \
+    tf_build *b = tf_build_of(m);                                              \
+    tf_budget *outer_budget = b->budget;                                       \
+    tokfsm_error *outer_err = b->err;                                          \
+    b->budget = call->budget;                                                  \
+    b->err = call->err;                                                        \
+    result_type result = NULL;                                                 \
+    tokfsm_status status = (call_expression);                                  \
+    b->budget = outer_budget;                                                  \
+    b->err = outer_err;                                                        \
+    if (status != TOKFSM_OK) {                                                 \
+        call->status = status;                                                 \
+        return NULL;                                                           \
+    }                                                                          \
+    return result
+
+static const tf_strings *hook_strings(tf_machine *m, const tf_value *value, tf_call *call)
+{
+    HOOK(const tf_strings *, tf_build_strings(b, value, &result));
+}
+
+static const tf_nstate *hook_number(tf_machine *m, const tf_value *value, tf_call *call)
+{
+    HOOK(const tf_nstate *, tf_build_number(b, value, &result));
+}
+
+static const tf_nstate *hook_number_next(tf_machine *m, const tf_nstate *state, uint32_t class,
+                                         tf_call *call)
+{
+    HOOK(const tf_nstate *, tf_build_number_next(b, state, class, &result));
+}
+
+static const tf_kind *hook_kind(tf_machine *m, const tf_value *value, bool object, tf_call *call)
+{
+    HOOK(const tf_kind *, tf_build_kind(b, value, object, &result));
+}
+
+static const tf_edge *hook_edge(tf_machine *m, const tf_kind *kind, uint32_t index, tf_call *call)
+{
+    HOOK(const tf_edge *, tf_build_edge(b, kind, index, &result));
+}
+
+static tokfsm_status value_cost(tf_build *b, const tf_value *value, const tf_cost **cost)
+{
+    tokfsm_status status = TOKFSM_OK;
+    tf_cost *all = tf_take(b, value->n * sizeof *all, &status);
+    for (uint32_t i = 0; i < value->n && status == TOKFSM_OK; i++)
+        status = tf_oset_cost(b, tf_value_oset(b, value, i), &all[i]);
+    *cost = all;
+    return status;
+}
+
+static const tf_cost *hook_value_cost(tf_machine *m, const tf_value *value, tf_call *call)
+{
+    HOOK(const tf_cost *, value_cost(b, value, &result));
+}
+
+static const uint32_t *hook_number_cost(tf_machine *m, const tf_nstate *state, tf_call *call)
+{
+    HOOK(const uint32_t *, tf_build_number_cost(b, state, &result));
+}
+
+static const uint32_t *hook_literal_cost(tf_machine *m, const tf_strings *strings,
+                                         uint32_t literal, bool name, tf_call *call)
+{
+    HOOK(const uint32_t *, tf_build_literal_cost(b, strings, literal, name, &result));
+}
+
+static const tf_items_cost *hook_items_cost(tf_machine *m, const tf_kind *kind, tf_call *call)
+{
+    HOOK(const tf_items_cost *, tf_build_items_cost(b, kind, &result));
+}
+
+const tf_hooks tf_build_hooks = {
+    hook_strings,    hook_number,      hook_number_next,  hook_kind,       hook_edge,
+    hook_value_cost, hook_number_cost, hook_literal_cost, hook_items_cost,
+};
+
+/* ---- what the vocabulary says ---- */
+
+static bool is_stop(const tf_build *b, uint32_t id)
+{
+    for (size_t i = 0; i < b->n_stop_ids; i++)
+        if (b->stop_ids[i] == id)
+            return true;
+    return false;
+}
+
+/* The bytes that are tokens by themselves, stop tokens left out. */
+static void find_bytes(tf_build *b)
+{
+    const tf_trie *all = &b->machine.pack->all;
+    for (uint32_t byte = 0; all->n_nodes > 0 && byte < 256; byte++) {
+        uint32_t node = all->root[byte];
+        for (uint32_t i = node == 0 ? 0 : all->first[node];
+             node != 0 && i < all->first[node + 1]; i++)
+            if (!is_stop(b, all->ids[i]))
+                b->machine.byte_set[byte >> 6] |= (uint64_t)1 << (byte & 63u);
+    }
+}
+
+/* Tokens from each string state to NORMAL: shortest paths backwards over the string table. */
+static void find_string_costs(tf_machine *m)
+{
+    const uint8_t(*table)[256] = tf_string_table();
+    for (int s = 0; s < TF_N_STR; s++)
+        m->string_rest_cost[s] = s == TF_STR_NORMAL ? 0 : TF_COST_NONE;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int s = 0; s < TF_N_STR; s++)
+            for (uint32_t byte = 0; byte < 256; byte++) {
+                uint8_t next = table[s][byte];
+                if (next >= TF_N_STR || !tf_has_byte(m, (uint8_t)byte) ||
+                    m->string_rest_cost[next] == TF_COST_NONE)
+                    continue;
+                uint32_t cost = m->string_rest_cost[next] + 1;
+                if (cost < m->string_rest_cost[s]) {
+                    m->string_rest_cost[s] = cost;
+                    changed = true;
+                }
+            }
+    }
+}
+
+/* What fills a free string up: see tf_chars_cost. */
+static void find_char_costs(tf_build *b)
+{
+    tf_machine *m = &b->machine;
+    const tokfsm_pack *pack = m->pack;
+    m->char_tokens = TF_COST_NONE;
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint8_t next = tf_string_table()[TF_STR_NORMAL][byte];
+        if (next >= TF_N_STR || !tf_has_byte(m, (uint8_t)byte))
+            continue;
+        uint32_t cost = tf_cost_add(1, m->string_rest_cost[next]);
+        if (cost < m->char_tokens)
+            m->char_tokens = cost;
+    }
+    m->char_unit = 1;
+    if (m->char_tokens == 1)
+        for (uint32_t n = 2; n < pack->n_char_tokens; n++)
+            if (pack->char_token[n] != TF_NONE && !is_stop(b, pack->char_token[n]))
+                m->char_unit = n;
+}
+
+/* See tf_strings.hard_names. */
+static void find_escaped_closers(tf_build *b)
+{
+    const tokfsm_pack *pack = b->machine.pack;
+    const tf_trie *close = &pack->close;
+    uint32_t n = close->n_nodes == 0 ? 0 : close->first[close->n_nodes];
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t n_bytes;
+        const uint8_t *bytes = tf_pack_token(pack, close->ids[i], &n_bytes);
+        for (uint32_t k = 0; k + 1 < n_bytes && bytes[k] != '"'; k++) {
+            if (bytes[k] != '\\')
+                continue;
+            static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+            const char *at = strchr(from, bytes[++k]);
+            if (at != NULL && bytes[k] != 0) {
+                uint8_t byte = (uint8_t)to[at - from];
+                b->escaped_closer[byte >> 3] |= (uint8_t)(1u << (byte & 7u));
+            } else { /* \u: any character */
+                memset(b->escaped_closer, 0xFF, sizeof b->escaped_closer);
+            }
+        }
+    }
+}
+
+/*
+ * Whether what is live over all bytes is live over single-byte tokens: every printable ASCII
+ * character, every continuation byte, what the layout writes, and every byte of the schema's
+ * own strings is a token by itself.
+ */
+static bool bytes_complete(const tf_build *b)
+{
+    const tf_machine *m = &b->machine;
+    for (uint32_t byte = 0x20; byte < 0xC0; byte++)
+        if (byte != 0x7F && !tf_has_byte(m, (uint8_t)byte))
+            return false;
+    if (m->options.whitespace == TOKFSM_WHITESPACE_INDENT && !tf_has_byte(m, '\n'))
+        return false;
+    for (uint32_t i = 0; i < b->tape.n_nodes; i++) {
+        const tf_tape_node *node = &b->tape.nodes[i];
+        if (node->type != TF_JSON_STRING)
+            continue;
+        for (uint32_t k = 0; k < node->n; k++) {
+            uint8_t byte = (uint8_t)node->text[k];
+            if (byte >= 0x7F && !tf_has_byte(m, byte))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- begin and end ---- */
+
+static tokfsm_status make_root(tf_build *b)
+{
+    tf_obligation root = tf_obligation_of(b->ir.root, TF_HOLDS);
+    tf_oset *oset;
+    TF_TRY(tf_oset_of(b, &root, 1, &oset));
+    bool satisfiable;
+    TF_TRY(tf_satisfiable(b, oset, &satisfiable));
+    if (!satisfiable)
+        return tf_fail_node(b->err, TOKFSM_E_UNSATISFIABLE, &b->tape,
+                            b->ir.schemas[b->ir.root].node, "", "no value satisfies the schema");
+    TF_TRY(tf_value_of(b, &oset, 1, &b->machine.root));
+    if (b->machine.bytes_complete)
+        return TOKFSM_OK;
+    tf_cost cost;
+    TF_TRY(tf_oset_cost(b, oset, &cost));
+    if (cost.base == TF_COST_NONE)
+        return tf_fail_node(b->err, TOKFSM_E_UNSATISFIABLE, &b->tape,
+                            b->ir.schemas[b->ir.root].node, "",
+                            "every value needs a byte that no token of the vocabulary is by itself");
+    return TOKFSM_OK;
+}
+
+static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
+                           const uint32_t *stop_ids, size_t n_stop_ids)
+{
+    tf_machine *m = &b->machine;
+    uint32_t *stops = tf_arena_take(&b->arena, n_stop_ids * sizeof *stops);
+    if (stops == NULL)
+        return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
+    if (n_stop_ids > 0)
+        memcpy(stops, stop_ids, n_stop_ids * sizeof *stops);
+    b->stop_ids = stops;
+    b->n_stop_ids = n_stop_ids;
+    TF_TRY(tf_tape_read(&b->tape, schema, n_bytes, &m->limits, b->budget, &b->text_arena, b->err));
+    TF_TRY(tf_ir_read(&b->ir, &b->tape, &m->options, b->budget, &b->text_arena, b->err));
+    tokfsm_status status = TOKFSM_OK;
+    b->values_index = tf_take(b, b->ir.n_schemas * sizeof *b->values_index, &status);
+    if (status != TOKFSM_OK)
+        return status;
+    memset(b->scalar_node, 0xFF, sizeof b->scalar_node);
+    for (uint32_t i = 0; i < b->tape.n_nodes; i++)
+        if (b->tape.nodes[i].type <= TF_JSON_TRUE)
+            b->scalar_node[b->tape.nodes[i].type] = i;
+    find_bytes(b);
+    find_string_costs(m);
+    find_char_costs(b);
+    find_escaped_closers(b);
+    m->bytes_complete = bytes_complete(b);
+    return make_root(b);
+}
+
+tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes, tokfsm_pack *pack,
+                            const uint32_t *stop_ids, size_t n_stop_ids,
+                            const tokfsm_options *options, const tokfsm_allocator *allocator,
+                            const tokfsm_limits *limits, tf_budget *budget, tokfsm_error *err)
+{
+    memset(b, 0, sizeof *b);
+    tf_arena_init(&b->arena, allocator);
+    tf_arena_init(&b->text_arena, allocator);
+    b->machine.pack = pack;
+    b->machine.options = *options;
+    b->machine.limits = *limits;
+    b->machine.hooks = &tf_build_hooks;
+    b->budget = budget;
+    b->err = err;
+    tokfsm_status status = begin(b, schema, n_bytes, stop_ids, n_stop_ids);
+    b->budget = NULL;
+    b->err = NULL;
+    if (status != TOKFSM_OK)
+        tf_build_free(b);
+    return status;
+}
+
+void tf_build_free(tf_build *b)
+{
+    tokfsm_allocator *a = &b->arena.allocator;
+    tf_release(a, b->osets.items);
+    tf_release(a, b->values.items);
+    tf_release(a, b->kinds.items);
+    tf_release(a, b->nstates.items);
+    tf_ir_free(&b->ir);
+    tf_arena_free(&b->arena);
+    tf_arena_free(&b->text_arena);
+}

@@ -1,0 +1,168 @@
+/*
+ * The compile half of a machine: schema records -> the parts of machine.h, made when they are
+ * first asked for.
+ *
+ * An *obligation* is a schema with a polarity, or a value of the schema text that must be
+ * equalled. An *obligation set* is a conjunction of them, interned. For objects and arrays it
+ * is expanded into *alternatives*: conjunctions of schemas' own object or array keywords
+ * (atoms), with anyOf and enum chosen. For scalars nothing is expanded: conjunctions and
+ * disjunctions are evaluated as booleans on each end state.
+ *
+ * Everything here runs under the machine's lock. Arena memory is freed with the machine.
+ */
+#ifndef TF_BUILD_H
+#define TF_BUILD_H
+
+#include "../engine/machine.h"
+#include "../schema/ir.h"
+
+typedef uint32_t tf_obligation; /* index * 4 + tag */
+enum {
+    TF_HOLDS,  /* schema `index` accepts the value */
+    TF_FAILS,  /* schema `index` refuses it */
+    TF_EQUALS  /* the value equals tape node `index` */
+};
+static inline tf_obligation tf_obligation_of(uint32_t index, uint32_t tag) { return index * 4 + tag; }
+static inline uint32_t tf_obligation_index(tf_obligation o) { return o / 4; }
+static inline uint32_t tf_obligation_tag(tf_obligation o) { return o % 4; }
+
+typedef struct tf_alternative {
+    uint32_t n_atoms;
+    const tf_obligation *atoms; /* in text order */
+} tf_alternative;
+
+typedef struct tf_alternatives {
+    uint32_t n;
+    const tf_alternative *const *items;
+} tf_alternatives;
+
+enum { TF_UNKNOWN, TF_PENDING, TF_KNOWN };
+
+typedef struct tf_oset {
+    uint32_t id, n;
+    const tf_obligation *items; /* in text order, each once */
+    uint32_t hash, next;        /* hash chain */
+    uint8_t sat_state, satisfiable;
+    uint8_t cost_state;
+    tf_cost cost;
+    const tf_alternatives *object, *array; /* NULL: not expanded yet */
+} tf_oset;
+
+typedef struct tf_kind_build { /* beside a kind */
+    const tf_alternative *const *alternatives;
+} tf_kind_build;
+
+/* What is needed to look a value up in a large enum. */
+typedef struct tf_values_index tf_values_index;
+
+typedef struct tf_build {
+    tf_machine machine; /* first: a machine is its build */
+    tf_arena arena;
+    tf_arena text_arena; /* tape and records */
+    tf_tape tape;
+    tf_ir ir;
+    tf_budget *budget; /* of the call in progress */
+    tokfsm_error *err;
+
+    struct { tf_oset **items; size_t n, capacity; } osets;
+    struct { tf_value **items; size_t n, capacity; } values;
+    struct { tf_kind **items; size_t n, capacity; } kinds;
+    struct { tf_nstate **items; size_t n, capacity; } nstates;
+    uint32_t oset_heads[1024], value_heads[1024], nstate_heads[1024]; /* 1 + index */
+    tf_values_index **values_index; /* [n_schemas], NULL where small */
+    uint32_t scalar_node[3];        /* a tape node of null, false, true, or TF_TAPE_NONE; indexed
+                                       by TF_JSON_* */
+    uint8_t escaped_closer[32];     /* bytes that some token writes as an escape and then closes
+                                       the string: see tf_strings.hard_names */
+    const uint32_t *stop_ids;       /* default stop set, sorted */
+    size_t n_stop_ids;
+} tf_build;
+
+static inline tf_build *tf_build_of(tf_machine *m) { return (tf_build *)(void *)m; }
+
+/* Read the schema, refuse what must be refused, make the root position. */
+tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes, tokfsm_pack *pack,
+                            const uint32_t *stop_ids, size_t n_stop_ids,
+                            const tokfsm_options *options, const tokfsm_allocator *allocator,
+                            const tokfsm_limits *limits, tf_budget *budget, tokfsm_error *err);
+void tf_build_free(tf_build *b);
+
+/* NULL with *status set on failure; `b->budget` and `b->err` are those of the call. */
+void *tf_take(tf_build *b, size_t n_bytes, tokfsm_status *status); /* cleared */
+
+/* obligations.c */
+tokfsm_status tf_oset_of(tf_build *b, const tf_obligation *items, uint32_t n, tf_oset **oset);
+tokfsm_status tf_expand(tf_build *b, tf_oset *oset, bool object, const tf_alternatives **found);
+/* What `alternative` asks of member `name` (NULL: of a name that no alternative speaks of), or
+   of item i; *oset is NULL where it admits none. */
+tokfsm_status tf_member_oset(tf_build *b, const tf_alternative *alternative, const char *name,
+                             uint32_t n_name, tf_oset **oset);
+tokfsm_status tf_item_oset(tf_build *b, const tf_alternative *alternative, uint64_t i,
+                           tf_oset **oset);
+uint32_t tf_prefix_length(const tf_build *b, const tf_alternative *alternative);
+void tf_item_counts(const tf_build *b, const tf_alternative *alternative, uint64_t *min,
+                    uint64_t *max);
+/* Names that the alternative requires, in text order: fn(context, text, n). */
+typedef tokfsm_status (*tf_name_visitor)(void *context, const char *text, uint32_t n);
+tokfsm_status tf_each_required(const tf_build *b, const tf_alternative *alternative,
+                               tf_name_visitor visit, void *context);
+/* All names that it speaks of: properties, then required ones that none declares. */
+tokfsm_status tf_each_name(const tf_build *b, const tf_alternative *alternative,
+                           tf_name_visitor visit, void *context);
+
+/* evaluate.c: scalars */
+typedef struct tf_scalar {
+    uint32_t type;     /* TF_JSON_* but array and object */
+    uint32_t node;     /* tape node of the value, or TF_TAPE_NONE: equal to no enum value */
+    uint64_t n_chars;  /* strings */
+    bool is_integer;   /* numbers */
+} tf_scalar;
+tokfsm_status tf_evaluate(tf_build *b, const tf_oset *oset, const tf_scalar *scalar, bool *holds);
+/* Visit the schemas that apply in place to values of the obligations. */
+typedef tokfsm_status (*tf_schema_visitor)(tf_build *b, void *context, const tf_schema *schema);
+typedef tokfsm_status (*tf_node_visitor)(tf_build *b, void *context, uint32_t node);
+tokfsm_status tf_visit_in_place(tf_build *b, const tf_value *value, tf_schema_visitor schema,
+                                tf_node_visitor equals, void *context);
+
+/* satisfiable.c, cost.c */
+tokfsm_status tf_satisfiable(tf_build *b, tf_oset *oset, bool *satisfiable);
+tokfsm_status tf_oset_cost(tf_build *b, tf_oset *oset, tf_cost *cost);
+tokfsm_status tf_alternative_satisfiable(tf_build *b, const tf_alternative *alternative,
+                                         bool object, bool *satisfiable);
+
+/* Visit what an object's required members, or an array's first items, must be; NULL where it
+   cannot be met. */
+tokfsm_status tf_each_need(tf_build *b, const tf_alternative *alternative, bool object,
+                           tokfsm_status (*visit)(void *context, tf_oset *oset), void *context);
+
+/* values.c */
+tokfsm_status tf_value_of(tf_build *b, tf_oset *const *osets, uint32_t n, const tf_value **value);
+static inline tf_oset *tf_value_oset(const tf_build *b, const tf_value *value, uint32_t i)
+{
+    return b->osets.items[value->build[i]];
+}
+
+/* strings.c, numbers.c, kinds.c: the hooks' insides; publish like tf_value_strings does */
+tokfsm_status tf_build_strings(tf_build *b, const tf_value *value, const tf_strings **strings);
+tokfsm_status tf_build_number(tf_build *b, const tf_value *value, const tf_nstate **start);
+tokfsm_status tf_build_number_next(tf_build *b, const tf_nstate *state, uint32_t class,
+                                   const tf_nstate **next);
+tokfsm_status tf_build_number_cost(tf_build *b, const tf_nstate *state, const uint32_t **cost);
+tokfsm_status tf_build_kind(tf_build *b, const tf_value *value, bool object, const tf_kind **kind);
+tokfsm_status tf_build_edge(tf_build *b, const tf_kind *kind, uint32_t index, const tf_edge **edge);
+tokfsm_status tf_build_literal_cost(tf_build *b, const tf_strings *strings, uint32_t literal,
+                                    bool name, const uint32_t **cost);
+tokfsm_status tf_build_items_cost(tf_build *b, const tf_kind *kind, const tf_items_cost **cost);
+
+/* spelling.c */
+/* The JSON spelling of a literal (docs/spelling.md (b)), without quotes, in the arena. */
+tokfsm_status tf_spell(tf_build *b, const char *text, uint32_t n, const uint8_t **spelled,
+                       uint32_t *n_spelled);
+/* Tokens from each position of these bytes to their end: cost[n + 1]. */
+tokfsm_status tf_spelling_cost(tf_build *b, const uint8_t *bytes, uint32_t n,
+                               const uint32_t **cost);
+bool tf_has_escaped_closer(const tf_build *b, const char *text, uint32_t n);
+
+extern const tf_hooks tf_build_hooks;
+
+#endif

@@ -1,0 +1,285 @@
+/*
+ * Tokens of the cheapest value of an obligation set that the bounds know of: the same shape
+ * of fixpoint as satisfiable.c, over costs instead of truth. Strings and names are costed by
+ * their cheapest token split, all else byte by byte, so every cost is that of a real text.
+ */
+#include "build.h"
+
+static tokfsm_status no_memory(tf_build *b)
+{
+    return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
+}
+
+static void keep_less(tf_cost *best, tf_cost cost)
+{
+    /* Ranked one frame deep: which of two is less can depend on depth, and one must be kept. */
+    uint64_t a = (uint64_t)best->base + best->per_depth, c = (uint64_t)cost.base + cost.per_depth;
+    if (cost.base != TF_COST_NONE && (best->base == TF_COST_NONE || c < a))
+        *best = cost;
+}
+
+static tf_cost plus(tf_cost a, tf_cost b)
+{
+    if (a.base == TF_COST_NONE || b.base == TF_COST_NONE)
+        return (tf_cost){TF_COST_NONE, 0};
+    uint64_t base = (uint64_t)a.base + b.base, per_depth = (uint64_t)a.per_depth + b.per_depth;
+    if (base >= TF_COST_NONE)
+        base = TF_COST_NONE - 1; /* too long to be written, but there */
+    if (per_depth > INT32_MAX)
+        per_depth = INT32_MAX;
+    return (tf_cost){(uint32_t)base, (uint32_t)per_depth};
+}
+
+static tf_cost tokens(uint32_t n) { return (tf_cost){n, 0}; }
+
+/* A value one frame deeper than where the sum is taken. */
+static tf_cost deeper(tf_cost cost)
+{
+    return cost.base == TF_COST_NONE ? cost : plus((tf_cost){cost.base, cost.per_depth},
+                                                   tokens(cost.per_depth));
+}
+
+/* A line break and its indent before something `levels` below the value's own frame depth. */
+static tf_cost line(const tf_build *b, uint32_t levels)
+{
+    const tokfsm_options *o = &b->machine.options;
+    if (o->whitespace != TOKFSM_WHITESPACE_INDENT)
+        return tokens(0);
+    uint32_t newline = tf_gap_cost(&b->machine, true, o->indent);
+    if (newline == TF_COST_NONE)
+        return tokens(TF_COST_NONE);
+    return (tf_cost){1 + o->indent * levels, o->indent};
+}
+
+static tf_cost comma(const tf_build *b)
+{
+    uint32_t cost = tf_bytes_cost(&b->machine, ",");
+    if (b->machine.options.whitespace == TOKFSM_WHITESPACE_SPACED)
+        cost = tf_cost_add(cost, tf_bytes_cost(&b->machine, " "));
+    return plus(tokens(cost), line(b, 1));
+}
+
+/* ---- scalars ---- */
+
+static tokfsm_status string_cost(tf_build *b, const tf_value *value, tf_cost *best)
+{
+    const tf_strings *s;
+    TF_TRY(tf_build_strings(b, value, &s));
+    uint32_t quote = tf_bytes_cost(&b->machine, "\"");
+    for (uint32_t i = 0; i < s->n_breaks; i++)
+        if (s->breaks[i].outcome[0]) {
+            uint32_t inside = tf_chars_cost(&b->machine, s->breaks[i].from);
+            keep_less(best, plus(tokens(quote), plus(tokens(inside), tokens(quote))));
+            break;
+        }
+    for (uint32_t i = 0; i < s->n_literals; i++) {
+        if (!s->literals[i].end[0])
+            continue;
+        const uint32_t *cost = atomic_load_explicit(&s->literal_costs[i], memory_order_relaxed);
+        if (cost == NULL) {
+            TF_TRY(tf_build_literal_cost(b, s, i, false, &cost));
+            atomic_store_explicit(&s->literal_costs[i], cost, memory_order_release);
+        }
+        keep_less(best, plus(tokens(quote), tokens(cost[0])));
+    }
+    return TOKFSM_OK;
+}
+
+static tokfsm_status scalar_cost(tf_build *b, tf_oset *oset, tf_cost *best)
+{
+    static const char *const text[TF_N_LITERALS] = {"null", "false", "true"};
+    const tf_value *value;
+    TF_TRY(tf_value_of(b, &oset, 1, &value));
+    for (uint32_t i = 0; i < TF_N_LITERALS; i++)
+        if (value->literal[i][0])
+            keep_less(best, tokens(tf_bytes_cost(&b->machine, text[i])));
+    const tf_nstate *start;
+    TF_TRY(tf_build_number(b, value, &start));
+    if (start != &tf_number_dead) {
+        const uint32_t *cost;
+        TF_TRY(tf_build_number_cost(b, start, &cost));
+        keep_less(best, tokens(cost[0]));
+    }
+    return string_cost(b, value, best);
+}
+
+/* ---- containers ---- */
+
+typedef struct sum {
+    tf_build *b;
+    const tf_alternative *alternative;
+    tf_cost total;
+    uint32_t n;
+    struct { tf_name *items; size_t n, capacity; } names; /* a name counts once */
+} sum;
+
+static tokfsm_status add_member(void *context, const char *text, uint32_t n)
+{
+    sum *s = context;
+    tf_build *b = s->b;
+    for (size_t i = 0; i < s->names.n; i++)
+        if (s->names.items[i].n == n && (n == 0 || memcmp(s->names.items[i].text, text, n) == 0))
+            return TOKFSM_OK;
+    if (!tf_grow(&b->arena.allocator, (void **)&s->names.items, s->names.n, &s->names.capacity,
+                 sizeof *s->names.items))
+        return no_memory(b);
+    s->names.items[s->names.n++] = (tf_name){text, n};
+    tf_oset *oset;
+    TF_TRY(tf_member_oset(b, s->alternative, text, n, &oset));
+    tf_literal name = {0};
+    TF_TRY(tf_spell(b, text, n, &name.spelled, &name.n_spelled));
+    tf_strings one = {.literals = &name, .n_literals = 1};
+    const uint32_t *spelling;
+    TF_TRY(tf_build_literal_cost(b, &one, 0, true, &spelling));
+    tf_cost member = oset == NULL ? tokens(TF_COST_NONE) : deeper(oset->cost);
+    member = plus(member, tokens(tf_cost_add(spelling[0], tf_bytes_cost(&b->machine, "\""))));
+    if (s->n++ > 0)
+        member = plus(member, comma(b));
+    s->total = plus(s->total, member);
+    return TOKFSM_OK;
+}
+
+static tokfsm_status object_cost(tf_build *b, const tf_alternative *alternative, tf_cost *cost)
+{
+    sum s = {.b = b, .alternative = alternative};
+    s.total = tokens(tf_bytes_cost(&b->machine, "{}"));
+    tokfsm_status status = tf_each_required(b, alternative, add_member, &s);
+    tf_release(&b->arena.allocator, s.names.items);
+    if (s.n > 0) /* the first line's gap, and that of the closing bracket */
+        s.total = plus(s.total, plus(line(b, 1), line(b, 0)));
+    *cost = s.total;
+    return status;
+}
+
+static tf_cost times(tf_cost cost, uint64_t n)
+{
+    if (n == 0)
+        return tokens(0);
+    if (cost.base == TF_COST_NONE)
+        return cost;
+    uint64_t most = TF_COST_NONE - 1;
+    uint64_t base = cost.base > most / n ? most : cost.base * n;
+    uint64_t per_depth = cost.per_depth > INT32_MAX / n ? INT32_MAX : cost.per_depth * n;
+    return (tf_cost){(uint32_t)base, (uint32_t)per_depth};
+}
+
+static tokfsm_status array_cost(tf_build *b, const tf_alternative *alternative, tf_cost *cost)
+{
+    uint64_t min, max;
+    tf_item_counts(b, alternative, &min, &max);
+    *cost = min > max ? tokens(TF_COST_NONE) : tokens(tf_bytes_cost(&b->machine, "[]"));
+    uint64_t n_prefix = tf_prefix_length(b, alternative);
+    for (uint64_t i = 0; i < min && i <= n_prefix; i++) {
+        tf_oset *oset;
+        TF_TRY(tf_item_oset(b, alternative, i, &oset));
+        tf_cost item = oset == NULL ? tokens(TF_COST_NONE) : deeper(oset->cost);
+        *cost = plus(*cost, times(item, i == n_prefix ? min - n_prefix : 1));
+    }
+    if (min > 0)
+        *cost = plus(*cost, plus(times(comma(b), min - 1), plus(line(b, 1), line(b, 0))));
+    return TOKFSM_OK;
+}
+
+/* ---- the fixpoint ---- */
+
+typedef struct closure {
+    tf_build *b;
+    tf_oset **items;
+    size_t n, capacity;
+} closure;
+
+static tokfsm_status add_to_closure(void *context, tf_oset *oset)
+{
+    closure *c = context;
+    if (oset == NULL || oset->cost_state != TF_UNKNOWN)
+        return TOKFSM_OK;
+    if (!tf_grow(&c->b->arena.allocator, (void **)&c->items, c->n, &c->capacity, sizeof *c->items))
+        return no_memory(c->b);
+    oset->cost_state = TF_PENDING;
+    oset->cost = tokens(TF_COST_NONE);
+    c->items[c->n++] = oset;
+    return TOKFSM_OK;
+}
+
+static tokfsm_status relax(tf_build *b, tf_oset *oset, bool *changed)
+{
+    tf_cost best = oset->cost;
+    for (int object = 0; object < 2; object++) {
+        const tf_alternatives *found;
+        TF_TRY(tf_expand(b, oset, object, &found));
+        for (uint32_t i = 0; i < found->n; i++) {
+            tf_cost cost;
+            TF_TRY(tf_spend(b->budget, b->err));
+            TF_TRY(object ? object_cost(b, found->items[i], &cost)
+                          : array_cost(b, found->items[i], &cost));
+            keep_less(&best, cost);
+        }
+    }
+    if (memcmp(&best, &oset->cost, sizeof best) != 0) {
+        oset->cost = best;
+        *changed = true;
+    }
+    return TOKFSM_OK;
+}
+
+static tokfsm_status solve(tf_build *b, closure *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        tf_oset *oset = c->items[i];
+        TF_TRY(scalar_cost(b, oset, &oset->cost));
+        for (int object = 0; object < 2; object++) {
+            const tf_alternatives *found;
+            TF_TRY(tf_expand(b, oset, object, &found));
+            for (uint32_t k = 0; k < found->n; k++) {
+                TF_TRY(tf_spend(b->budget, b->err));
+                TF_TRY(tf_each_need(b, found->items[k], object, add_to_closure, c));
+            }
+        }
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t i = c->n; i-- > 0;)
+            TF_TRY(relax(b, c->items[i], &changed));
+    }
+    return TOKFSM_OK;
+}
+
+tokfsm_status tf_oset_cost(tf_build *b, tf_oset *oset, tf_cost *cost)
+{
+    closure c = {.b = b};
+    tokfsm_status status = add_to_closure(&c, oset);
+    if (status == TOKFSM_OK)
+        status = solve(b, &c);
+    for (size_t i = 0; i < c.n; i++)
+        c.items[i]->cost_state = status == TOKFSM_OK ? TF_KNOWN : TF_UNKNOWN;
+    tf_release(&b->arena.allocator, c.items);
+    *cost = oset->cost;
+    return status;
+}
+
+tokfsm_status tf_build_items_cost(tf_build *b, const tf_kind *kind, const tf_items_cost **cost)
+{
+    const tf_kind_build *build = kind->build;
+    tokfsm_status status = TOKFSM_OK;
+    tf_items_cost *all = tf_take(b, kind->n_alternatives * sizeof *all, &status);
+    for (uint32_t a = 0; a < kind->n_alternatives && status == TOKFSM_OK; a++) {
+        const tf_alternative *alternative = build->alternatives[a];
+        uint32_t n = tf_prefix_length(b, alternative);
+        tf_cost *prefix = tf_take(b, ((size_t)n + 1) * sizeof *prefix, &status);
+        for (uint32_t i = 0; i <= n && status == TOKFSM_OK; i++) {
+            tf_oset *oset = NULL;
+            tf_cost item = tokens(TF_COST_NONE);
+            status = tf_item_oset(b, alternative, i, &oset);
+            if (status == TOKFSM_OK && oset != NULL)
+                status = tf_oset_cost(b, oset, &item);
+            if (i < n)
+                prefix[i + 1] = plus(prefix[i], item);
+            else
+                all[a].item = item;
+        }
+        all[a].n_prefix = n;
+        all[a].prefix = prefix;
+    }
+    *cost = all;
+    return status;
+}

@@ -1,0 +1,156 @@
+/*
+ * Scalars need no expansion: what an obligation set says of a string, number, boolean or null
+ * is a boolean formula, evaluated on one value (or on "some value that no enum names").
+ */
+#include "build.h"
+
+/* Nesting of in-place applicators. The C stack holds one small frame for each. */
+enum { MAX_NESTING = 1000 };
+
+struct tf_values_index {
+    uint32_t n_slots; /* a power of two */
+    uint32_t slots[]; /* tape node or TF_TAPE_NONE */
+};
+
+/* Hash index over the values of a large enum. */
+static tokfsm_status index_of(tf_build *b, const tf_schema *s, const tf_values_index **index)
+{
+    tf_values_index **slot = &b->values_index[s - b->ir.schemas];
+    if (*slot == NULL) {
+        uint32_t n_slots = 64;
+        while (n_slots < s->n_values * 2)
+            n_slots *= 2;
+        tokfsm_status status = TOKFSM_OK;
+        tf_values_index *made = tf_take(b, sizeof *made + n_slots * sizeof made->slots[0], &status);
+        if (status != TOKFSM_OK)
+            return status;
+        made->n_slots = n_slots;
+        memset(made->slots, 0xFF, n_slots * sizeof made->slots[0]);
+        for (uint32_t i = 0; i < s->n_values; i++) {
+            uint32_t at = (uint32_t)tf_tape_hash(&b->tape, s->values[i]) & (n_slots - 1);
+            while (made->slots[at] != TF_TAPE_NONE)
+                at = (at + 1) & (n_slots - 1);
+            made->slots[at] = s->values[i];
+        }
+        *slot = made;
+    }
+    *index = *slot;
+    return TOKFSM_OK;
+}
+
+static tokfsm_status among_values(tf_build *b, const tf_schema *s, uint32_t node, bool *found)
+{
+    *found = false;
+    if (node == TF_TAPE_NONE)
+        return TOKFSM_OK;
+    if (s->n_values <= 16) {
+        for (uint32_t i = 0; i < s->n_values && !*found; i++)
+            *found = tf_tape_equal(&b->tape, s->values[i], &b->tape, node);
+        return TOKFSM_OK;
+    }
+    const tf_values_index *index;
+    TF_TRY(index_of(b, s, &index));
+    uint32_t at = (uint32_t)tf_tape_hash(&b->tape, node) & (index->n_slots - 1);
+    for (; index->slots[at] != TF_TAPE_NONE && !*found; at = (at + 1) & (index->n_slots - 1))
+        *found = tf_tape_equal(&b->tape, index->slots[at], &b->tape, node);
+    return TOKFSM_OK;
+}
+
+static bool type_admits(const tf_schema *s, const tf_scalar *v)
+{
+    switch (v->type) {
+    case TF_JSON_NULL: return s->types & TF_TYPE_NULL;
+    case TF_JSON_FALSE:
+    case TF_JSON_TRUE: return s->types & TF_TYPE_BOOLEAN;
+    case TF_JSON_STRING: return s->types & TF_TYPE_STRING;
+    default: return (s->types & TF_TYPE_NUMBER) || ((s->types & TF_TYPE_INTEGER) && v->is_integer);
+    }
+}
+
+static tokfsm_status evaluate(tf_build *b, uint32_t id, const tf_scalar *v, uint32_t nesting,
+                              bool *holds)
+{
+    const tf_schema *s = &b->ir.schemas[id];
+    TF_TRY(tf_spend(b->budget, b->err));
+    if (nesting > MAX_NESTING)
+        return tf_fail_node(b->err, TOKFSM_E_LIMIT, &b->tape, s->node, "",
+                            "schemas that apply in place are nested deeper than %d", MAX_NESTING);
+    *holds = !s->is_false && type_admits(s, v);
+    if (*holds && v->type == TF_JSON_STRING)
+        *holds = v->n_chars >= s->min_length && v->n_chars <= s->max_length;
+    if (*holds && s->has_values)
+        TF_TRY(among_values(b, s, v->node, holds));
+    if (*holds && s->reference != TF_NO_SCHEMA)
+        TF_TRY(evaluate(b, s->reference, v, nesting + 1, holds));
+    if (*holds && s->has_any_of) {
+        *holds = false;
+        for (uint32_t i = 0; i < s->n_any_of && !*holds; i++)
+            TF_TRY(evaluate(b, s->any_of[i], v, nesting + 1, holds));
+    }
+    return TOKFSM_OK;
+}
+
+tokfsm_status tf_evaluate(tf_build *b, const tf_oset *oset, const tf_scalar *scalar, bool *holds)
+{
+    *holds = true;
+    for (uint32_t i = 0; i < oset->n && *holds; i++) {
+        uint32_t index = tf_obligation_index(oset->items[i]);
+        if (tf_obligation_tag(oset->items[i]) == TF_EQUALS)
+            *holds = scalar->node != TF_TAPE_NONE &&
+                     tf_tape_equal(&b->tape, index, &b->tape, scalar->node);
+        else
+            TF_TRY(evaluate(b, index, scalar, 0, holds));
+    }
+    return TOKFSM_OK;
+}
+
+/* Depth-first over in-place applicators, each schema once. */
+tokfsm_status tf_visit_in_place(tf_build *b, const tf_value *value, tf_schema_visitor schema,
+                                tf_node_visitor equals, void *context)
+{
+    tokfsm_allocator *a = &b->arena.allocator;
+    struct { uint32_t *items; size_t n, capacity; } stack = {0};
+    uint32_t *marks = NULL;
+    tokfsm_status status = TOKFSM_OK;
+    size_t n_mark_words = ((size_t)b->ir.n_schemas + 31) / 32;
+    marks = tf_allocate(a, n_mark_words * sizeof *marks);
+    if (marks == NULL)
+        return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
+    memset(marks, 0, n_mark_words * sizeof *marks);
+    for (uint32_t i = 0; i < value->n && status == TOKFSM_OK; i++) {
+        const tf_oset *oset = tf_value_oset(b, value, i);
+        for (uint32_t k = 0; k < oset->n && status == TOKFSM_OK; k++) {
+            uint32_t index = tf_obligation_index(oset->items[k]);
+            if (tf_obligation_tag(oset->items[k]) == TF_EQUALS) {
+                status = equals(b, context, index);
+                continue;
+            }
+            stack.n = 0;
+            for (;;) {
+                if (!(marks[index / 32] >> (index % 32) & 1u)) {
+                    marks[index / 32] |= (uint32_t)1 << (index % 32);
+                    const tf_schema *s = &b->ir.schemas[index];
+                    status = schema(b, context, s);
+                    for (uint32_t j = 0; j <= s->n_any_of && status == TOKFSM_OK; j++) {
+                        uint32_t child = j < s->n_any_of ? s->any_of[j] : s->reference;
+                        if (child == TF_NO_SCHEMA)
+                            continue;
+                        if (!tf_grow(a, (void **)&stack.items, stack.n, &stack.capacity,
+                                     sizeof *stack.items))
+                            status = tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
+                        else
+                            stack.items[stack.n++] = child;
+                    }
+                    if (status == TOKFSM_OK)
+                        status = tf_spend(b->budget, b->err);
+                }
+                if (status != TOKFSM_OK || stack.n == 0)
+                    break;
+                index = stack.items[--stack.n];
+            }
+        }
+    }
+    tf_release(a, stack.items);
+    tf_release(a, marks);
+    return status;
+}

@@ -1,0 +1,473 @@
+/*
+ * Numbers of a value position. A state is what the digits so far leave open: the phase of
+ * RFC 8259 §6, whether the fraction is zero so far, and the enum values (constants) whose digits
+ * agree. Numbers are compared by exact value; spelling rules: docs/spelling.md (d).
+ */
+#include "build.h"
+
+enum { START, MINUS, ZERO, INTEGER, POINT, FRACTION, EXP, EXP_SIGN, EXP_DIGITS };
+
+typedef struct constant {
+    tf_decimal value;
+    uint32_t node;
+    uint32_t n_integer, n_fraction; /* digits of the plain spelling; fraction without zeros */
+    const uint64_t *plain;    /* outcome when spelled without a point */
+    const uint64_t *pointed;  /* ... with one */
+} constant;
+
+/* What all states of one position share. */
+typedef struct numbers {
+    tf_number_rules rules;
+    const tf_value *value;
+    constant *constants;
+    uint32_t n_constants;
+    const uint64_t *integer, *fraction; /* outcomes of numbers that are no constant */
+    uint32_t id;
+} numbers;
+
+typedef struct state_build {
+    const numbers *of;
+    uint32_t phase;
+    uint32_t inexact;  /* a non-zero fraction digit came */
+    uint32_t digits;   /* of the integer part; then of the fraction; clipped where not needed */
+    uint32_t n;        /* constants that agree */
+    const uint32_t *agreeing;
+    uint32_t hash, next;
+} state_build;
+
+static tokfsm_status no_memory(tf_build *b)
+{
+    return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling numbers");
+}
+
+/* Digit i of the integer or fraction part of a constant's plain spelling. */
+static uint32_t constant_digit(const constant *c, bool fraction, uint32_t i)
+{
+    int64_t at;
+    if (fraction)
+        at = (int64_t)c->value.point + i;
+    else if (c->value.point <= 0)
+        return 0;
+    else
+        at = i;
+    return at < 0 || at >= c->value.n_digits ? 0 : c->value.digits[at];
+}
+
+/* ---- the position's constants and outcomes ---- */
+
+typedef struct gathering {
+    struct { constant *items; size_t n, capacity; } constants;
+} gathering;
+
+static tokfsm_status gather_node(tf_build *b, void *context, uint32_t node)
+{
+    gathering *g = context;
+    const tf_tape_node *n = &b->tape.nodes[node];
+    if (n->type != TF_JSON_NUMBER)
+        return TOKFSM_OK;
+    constant c;
+    memset(&c, 0, sizeof c);
+    c.node = node;
+    TF_TRY(tf_decimal_read(&c.value, n->text, n->n, &b->arena, b->err));
+    c.n_integer = c.value.point > 0 ? (uint32_t)c.value.point : 1;
+    int64_t fraction = (int64_t)c.value.n_digits - c.value.point;
+    c.n_fraction = fraction > 0 ? (uint32_t)fraction : 0;
+    if (!tf_grow(&b->arena.allocator, (void **)&g->constants.items, g->constants.n,
+                 &g->constants.capacity, sizeof c))
+        return no_memory(b);
+    g->constants.items[g->constants.n++] = c;
+    return TOKFSM_OK;
+}
+
+static tokfsm_status gather_schema(tf_build *b, void *context, const tf_schema *s)
+{
+    for (uint32_t i = 0; i < s->n_values; i++)
+        TF_TRY(gather_node(b, context, s->values[i]));
+    return TOKFSM_OK;
+}
+
+static tokfsm_status outcome_of(tf_build *b, const tf_value *value, uint32_t node, bool is_integer,
+                                const uint64_t **outcome)
+{
+    tokfsm_status status = TOKFSM_OK;
+    uint64_t *words = tf_take(b, value->n_words * sizeof *words, &status);
+    tf_scalar scalar = {TF_JSON_NUMBER, node, 0, is_integer};
+    for (uint32_t i = 0; i < value->n && status == TOKFSM_OK; i++) {
+        bool holds;
+        status = tf_evaluate(b, tf_value_oset(b, value, i), &scalar, &holds);
+        if (status == TOKFSM_OK && holds)
+            tf_word_set(words, i);
+    }
+    *outcome = words;
+    return status;
+}
+
+static bool within_digits(const tf_build *b, const constant *c)
+{
+    uint32_t most = b->machine.options.max_digits;
+    return c->n_integer <= most && c->n_fraction <= most;
+}
+
+static tokfsm_status make_constants(tf_build *b, gathering *g, numbers *of)
+{
+    const tf_value *value = of->value;
+    tokfsm_status status = TOKFSM_OK;
+    of->constants = tf_take(b, g->constants.n * sizeof *of->constants, &status);
+    const uint64_t *nothing = tf_take(b, value->n_words * sizeof *nothing, &status);
+    if (status != TOKFSM_OK)
+        return status;
+    size_t n_bytes = value->n_words * sizeof(uint64_t);
+    bool draft_4 = b->ir.draft == TOKFSM_DRAFT_4;
+    for (size_t i = 0; i < g->constants.n; i++) {
+        constant c = g->constants.items[i];
+        TF_TRY(tf_spend(b->budget, b->err));
+        bool known = false;
+        for (uint32_t k = 0; k < of->n_constants && !known; k++)
+            known = tf_decimal_compare(&of->constants[k].value, &c.value) == 0;
+        if (known)
+            continue;
+        bool is_integer = tf_decimal_is_integer(&c.value);
+        TF_TRY(outcome_of(b, value, c.node, is_integer, &c.plain));
+        /* Draft 4 tells integers by their spelling: 1.0 is none. */
+        TF_TRY(outcome_of(b, value, c.node, is_integer && !draft_4, &c.pointed));
+        if (!within_digits(b, &c) || c.n_fraction > 0)
+            c.plain = nothing;
+        if (!within_digits(b, &c))
+            c.pointed = nothing;
+        const uint64_t *plain = c.n_fraction > 0 ? nothing : of->integer;
+        const uint64_t *pointed = is_integer && !draft_4 ? of->integer : of->fraction;
+        if (memcmp(c.plain, plain, n_bytes) == 0 && memcmp(c.pointed, pointed, n_bytes) == 0)
+            continue; /* like all other numbers */
+        of->constants[of->n_constants++] = c;
+    }
+    return TOKFSM_OK;
+}
+
+static tokfsm_status make_numbers(tf_build *b, const tf_value *value, gathering *g, numbers **made)
+{
+    TF_TRY(tf_visit_in_place(b, value, gather_schema, gather_node, g));
+    tokfsm_status status = TOKFSM_OK;
+    numbers *of = tf_take(b, sizeof *of, &status);
+    uint64_t *integers_only = tf_take(b, value->n_words * sizeof(uint64_t), &status);
+    uint64_t *any_number = tf_take(b, value->n_words * sizeof(uint64_t), &status);
+    if (status != TOKFSM_OK)
+        return status;
+    of->value = value;
+    TF_TRY(outcome_of(b, value, TF_TAPE_NONE, true, &of->integer));
+    TF_TRY(outcome_of(b, value, TF_TAPE_NONE, false, &of->fraction));
+    TF_TRY(make_constants(b, g, of));
+    for (uint32_t w = 0; w < value->n_words; w++) {
+        integers_only[w] = ~of->fraction[w];
+        any_number[w] = of->fraction[w] & of->integer[w];
+    }
+    for (uint32_t k = 0; k < of->n_constants; k++) {
+        const constant *c = &of->constants[k];
+        for (uint32_t w = 0; w < value->n_words; w++) {
+            if (c->n_fraction > 0)
+                integers_only[w] &= ~c->pointed[w];
+            any_number[w] &= c->pointed[w];
+        }
+    }
+    of->rules = (tf_number_rules){value->n_words, integers_only, any_number};
+    *made = of;
+    return TOKFSM_OK;
+}
+
+/* ---- states ---- */
+
+/* What can still be, and what is if the number ends here. */
+static void fill_outcomes(const tf_build *b, const state_build *s, uint64_t *live, uint64_t *end)
+{
+    const numbers *of = s->of;
+    uint32_t n_words = of->rules.n_words;
+    bool draft_4 = b->ir.draft == TOKFSM_DRAFT_4;
+    if (s->phase >= EXP) {
+        memcpy(live, of->rules.any_number, n_words * sizeof *live);
+        if (s->phase == EXP_DIGITS)
+            memcpy(end, of->rules.any_number, n_words * sizeof *end);
+        return;
+    }
+    bool pointed = s->phase == POINT || s->phase == FRACTION;
+    bool integer_left = !s->inexact && !(pointed && draft_4);
+    for (uint32_t w = 0; w < n_words; w++)
+        live[w] = of->fraction[w] | (integer_left ? of->integer[w] : 0);
+    const constant *reached = NULL;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const constant *c = &of->constants[s->agreeing[i]];
+        for (uint32_t w = 0; w < n_words; w++)
+            live[w] |= c->pointed[w] | (pointed ? 0 : c->plain[w]);
+        if (pointed ? s->digits >= c->n_fraction
+                    : s->digits == c->n_integer && c->n_fraction == 0)
+            reached = c;
+    }
+    if (s->phase == ZERO || s->phase == INTEGER)
+        memcpy(end, reached ? reached->plain : of->integer, n_words * sizeof *end);
+    else if (s->phase == FRACTION)
+        memcpy(end, reached ? reached->pointed : integer_left ? of->integer : of->fraction,
+               n_words * sizeof *end);
+}
+
+static uint32_t hash_of(const state_build *s)
+{
+    uint32_t hash = 2166136261u ^ s->of->id;
+    uint32_t words[4] = {s->phase, s->inexact, s->digits, s->n};
+    for (int i = 0; i < 4; i++)
+        hash = (hash ^ words[i]) * 16777619u;
+    for (uint32_t i = 0; i < s->n; i++)
+        hash = (hash ^ s->agreeing[i]) * 16777619u;
+    return hash ^ hash >> 15;
+}
+
+static bool same(const state_build *a, const state_build *b)
+{
+    return a->of == b->of && a->phase == b->phase && a->inexact == b->inexact &&
+           a->digits == b->digits && a->n == b->n &&
+           (a->n == 0 || memcmp(a->agreeing, b->agreeing, a->n * sizeof *a->agreeing) == 0);
+}
+
+static tokfsm_status intern(tf_build *b, const state_build *wanted, const tf_nstate **state)
+{
+    uint32_t hash = hash_of(wanted);
+    uint32_t *head = &b->nstate_heads[hash % 1024];
+    for (uint32_t i = *head; i != 0;) {
+        const state_build *known = b->nstates.items[i - 1]->build;
+        if (known->hash == hash && same(known, wanted)) {
+            *state = b->nstates.items[i - 1];
+            return TOKFSM_OK;
+        }
+        i = known->next;
+    }
+    tokfsm_status status = TOKFSM_OK;
+    tf_nstate *made = tf_take(b, sizeof *made, &status);
+    state_build *kept = tf_take(b, sizeof *kept, &status);
+    uint32_t *agreeing = tf_take(b, wanted->n * sizeof *agreeing, &status);
+    size_t n_bytes = wanted->of->rules.n_words * sizeof(uint64_t);
+    uint64_t *live = tf_take(b, n_bytes, &status), *end = tf_take(b, n_bytes, &status);
+    if (status != TOKFSM_OK)
+        return status;
+    if (!tf_grow(&b->arena.allocator, (void **)&b->nstates.items, b->nstates.n,
+                 &b->nstates.capacity, sizeof *b->nstates.items))
+        return no_memory(b);
+    *kept = *wanted;
+    if (wanted->n > 0)
+        memcpy(agreeing, wanted->agreeing, wanted->n * sizeof *agreeing);
+    kept->agreeing = agreeing;
+    kept->hash = hash;
+    kept->next = *head;
+    made->build = kept;
+    made->rules = &wanted->of->rules;
+    fill_outcomes(b, kept, live, end);
+    made->live = live;
+    made->end = end;
+    made->id = (uint32_t)b->nstates.n;
+    if (!tf_words_any(live, wanted->of->rules.n_words)) {
+        *state = &tf_number_dead;
+        return TOKFSM_OK;
+    }
+    b->nstates.items[b->nstates.n++] = made;
+    *head = (uint32_t)b->nstates.n;
+    *state = made;
+    return TOKFSM_OK;
+}
+
+/* Phase after a class, or START for none. */
+static uint32_t next_phase(uint32_t phase, uint32_t class)
+{
+    bool digit = class < 10;
+    switch (phase) {
+    case START:
+        if (class == TF_N_MINUS)
+            return MINUS;
+        /* fall through */
+    case MINUS: return digit ? (class == 0 ? ZERO : INTEGER) : START;
+    case INTEGER:
+        if (digit)
+            return INTEGER;
+        /* fall through */
+    case ZERO: return class == TF_N_POINT ? POINT : class == TF_N_EXP ? EXP : START;
+    case POINT: return digit ? FRACTION : START;
+    case FRACTION: return digit ? FRACTION : class == TF_N_EXP ? EXP : START;
+    case EXP:
+        if (class == TF_N_PLUS || class == TF_N_MINUS)
+            return EXP_SIGN;
+        /* fall through */
+    default: return digit ? EXP_DIGITS : START;
+    }
+}
+
+static bool agrees(const state_build *from, uint32_t phase, uint32_t class, const constant *c)
+{
+    switch (phase) {
+    case MINUS: return c->value.negative || c->value.n_digits == 0;
+    case ZERO:
+    case INTEGER: {
+        uint32_t i = from->phase == INTEGER ? from->digits : 0;
+        if (from->phase == START && c->value.negative)
+            return false;
+        return i < c->n_integer && constant_digit(c, false, i) == class &&
+               (phase != ZERO || c->n_integer == 1);
+    }
+    case POINT: return from->digits == c->n_integer;
+    case FRACTION:
+        return constant_digit(c, true, from->phase == FRACTION ? from->digits : 0) == class;
+    default: return false;
+    }
+}
+
+tokfsm_status tf_build_number_next(tf_build *b, const tf_nstate *state, uint32_t class,
+                                   const tf_nstate **next)
+{
+    tf_nstate *s = (tf_nstate *)(uintptr_t)state;
+    *next = atomic_load_explicit(&s->next[class], memory_order_relaxed);
+    if (*next != NULL)
+        return TOKFSM_OK;
+    TF_TRY(tf_spend(b->budget, b->err));
+    const state_build *from = state->build;
+    state_build to = {0};
+    to.of = from->of;
+    to.phase = next_phase(from->phase, class);
+    to.inexact = from->inexact || (to.phase == FRACTION && class != 0);
+    bool same_part = to.phase == from->phase;
+    to.digits = to.phase == POINT || to.phase >= EXP ? 0 : same_part ? from->digits + 1 : 1;
+    if (to.phase == MINUS)
+        to.digits = 0;
+    if (to.phase == EXP_DIGITS)
+        to.digits = same_part ? from->digits + 1 : 1;
+    uint32_t small[64], *agreeing = small;
+    if (from->n > 64 && (agreeing = tf_allocate(&b->arena.allocator,
+                                                from->n * sizeof *agreeing)) == NULL)
+        return no_memory(b);
+    for (uint32_t i = 0; i < from->n; i++)
+        if (agrees(from, to.phase, class, &to.of->constants[from->agreeing[i]]))
+            agreeing[to.n++] = from->agreeing[i];
+    to.agreeing = agreeing;
+    /* Digits are counted only while a constant or a cap looks at them. */
+    uint32_t most = b->machine.options.max_digits;
+    bool over = most != TOKFSM_UNBOUNDED && to.digits > most;
+    uint32_t needed = 0;
+    for (uint32_t i = 0; i < to.n; i++) {
+        const constant *c = &to.of->constants[agreeing[i]];
+        uint32_t n = to.phase == FRACTION ? c->n_fraction : c->n_integer;
+        needed = n > needed ? n : needed;
+    }
+    if (most == TOKFSM_UNBOUNDED && to.digits > needed)
+        to.digits = needed;
+    tokfsm_status status = TOKFSM_OK;
+    if (to.phase == START || over)
+        *next = &tf_number_dead;
+    else
+        status = intern(b, &to, next);
+    if (agreeing != small)
+        tf_release(&b->arena.allocator, agreeing);
+    if (status == TOKFSM_OK)
+        atomic_store_explicit(&s->next[class], *next, memory_order_release);
+    return status;
+}
+
+tokfsm_status tf_build_number(tf_build *b, const tf_value *value, const tf_nstate **start)
+{
+    tf_value *v = (tf_value *)(uintptr_t)value;
+    *start = atomic_load_explicit(&v->number, memory_order_relaxed);
+    if (*start != NULL)
+        return TOKFSM_OK;
+    gathering g = {0};
+    numbers *of = NULL;
+    tokfsm_status status = make_numbers(b, value, &g, &of);
+    tf_release(&b->arena.allocator, g.constants.items);
+    if (status != TOKFSM_OK)
+        return status;
+    of->id = value->id;
+    state_build first = {0};
+    first.of = of;
+    first.phase = START;
+    first.n = of->n_constants;
+    uint32_t *all = tf_take(b, first.n * sizeof *all, &status);
+    if (status != TOKFSM_OK)
+        return status;
+    for (uint32_t i = 0; i < first.n; i++)
+        all[i] = i;
+    first.agreeing = all;
+    TF_TRY(intern(b, &first, start));
+    atomic_store_explicit(&v->number, *start, memory_order_release);
+    return TOKFSM_OK;
+}
+
+/*
+ * Breadth-first over the bytes that are tokens by themselves, exponents left out, until every
+ * obligation that is live has an end.
+ */
+tokfsm_status tf_build_number_cost(tf_build *b, const tf_nstate *state, const uint32_t **cost)
+{
+    const numbers *of = ((const state_build *)state->build)->of;
+    uint32_t n = of->value->n, left = 0;
+    tokfsm_status status = TOKFSM_OK;
+    uint32_t *costs = tf_take(b, n * sizeof *costs, &status);
+    if (status != TOKFSM_OK)
+        return status;
+    memset(costs, 0xFF, n * sizeof *costs);
+    for (uint32_t i = 0; i < n; i++)
+        left += tf_word_bit(state->live, i);
+    struct { const tf_nstate **items; size_t n, capacity; } queue = {0};
+    uint8_t *seen = tf_allocate(&b->arena.allocator, 1);
+    size_t n_seen = 0;
+    if (seen == NULL)
+        return no_memory(b);
+    if (!tf_grow(&b->arena.allocator, (void **)&queue.items, 0, &queue.capacity,
+                 sizeof *queue.items)) {
+        tf_release(&b->arena.allocator, seen);
+        return no_memory(b);
+    }
+    queue.items[queue.n++] = state;
+    size_t level_end = 1;
+    uint32_t depth = 0;
+    static const char bytes[] = "0123456789-.";
+    for (size_t i = 0; i < queue.n && left > 0 && status == TOKFSM_OK; i++) {
+        if (i == level_end) {
+            depth++;
+            level_end = queue.n;
+        }
+        const tf_nstate *at = queue.items[i];
+        for (uint32_t k = 0; k < n; k++)
+            if (costs[k] == TF_COST_NONE && tf_word_bit(at->end, k)) {
+                costs[k] = depth;
+                left--;
+            }
+        for (uint32_t class = 0; bytes[class] != '\0' && left > 0; class++) {
+            if (!tf_has_byte(&b->machine, (uint8_t)bytes[class]))
+                continue;
+            const tf_nstate *next;
+            status = tf_build_number_next(b, at, class, &next);
+            if (status != TOKFSM_OK)
+                break;
+            if (next == &tf_number_dead)
+                continue;
+            if (next->id >= n_seen) {
+                size_t wider = b->nstates.n * 2;
+                uint8_t *marks = tf_allocate(&b->arena.allocator, wider);
+                if (marks == NULL) {
+                    status = no_memory(b);
+                    break;
+                }
+                memset(marks, 0, wider);
+                memcpy(marks, seen, n_seen);
+                tf_release(&b->arena.allocator, seen);
+                seen = marks;
+                n_seen = wider;
+            }
+            if (seen[next->id])
+                continue;
+            seen[next->id] = 1;
+            if (!tf_grow(&b->arena.allocator, (void **)&queue.items, queue.n, &queue.capacity,
+                         sizeof *queue.items)) {
+                status = no_memory(b);
+                break;
+            }
+            queue.items[queue.n++] = next;
+        }
+    }
+    tf_release(&b->arena.allocator, queue.items);
+    tf_release(&b->arena.allocator, seen);
+    if (status == TOKFSM_OK)
+        *cost = costs;
+    return status;
+}

@@ -1,0 +1,172 @@
+/* The mask of a matcher's position: the engine's mask, stop tokens, budget, row width. */
+#include "../base/bits.h"
+#include "matcher.h"
+
+/* A run on memory that goes away with it. */
+typedef struct scratch_run {
+    tf_arena arena;
+    tf_budget budget;
+    tokfsm_error local;
+    tf_run run;
+} scratch_run;
+
+static void begin(scratch_run *s, tokfsm_matcher *matcher, tokfsm_error *err)
+{
+    tf_machine *machine = matcher->automaton->machine;
+    tf_arena_init(&s->arena, &matcher->allocator);
+    tf_budget_init(&s->budget, &machine->limits, NULL);
+    s->run = (tf_run){machine, &s->arena, {&s->budget, err == NULL ? &s->local : err, TOKFSM_OK}};
+}
+
+static tokfsm_status end(scratch_run *s)
+{
+    tf_arena_free(&s->arena);
+    return s->run.call.status;
+}
+
+/* A narrow row may only cut ids that are never allowed. */
+static tokfsm_status check_width(const tokfsm_matcher *matcher, size_t n_words, tokfsm_error *err)
+{
+    const tokfsm_pack *pack = matcher->automaton->pack;
+    for (uint32_t id = n_words < pack->n_words ? (uint32_t)n_words * 32 : pack->vocab_size;
+         id < pack->vocab_size; id++)
+        if (pack->offsets[id + 1] > pack->offsets[id] || tf_matcher_stops(matcher, id))
+            return tf_fail(err, TOKFSM_E_SIZE,
+                           "a row of %zu words cuts token id %u, which can be allowed; %u words "
+                           "are needed",
+                           n_words, id, pack->n_words);
+    return TOKFSM_OK;
+}
+
+static tokfsm_status make_row(tokfsm_matcher *matcher, uint32_t budget, tokfsm_error *err)
+{
+    const tokfsm_pack *pack = matcher->automaton->pack;
+    const tf_node *at = matcher->at;
+    uint32_t *row = matcher->row;
+    bool complete = tf_is_complete(&at->c);
+    if (at->stopped) {
+        memset(row, 0, pack->n_words * sizeof *row);
+    } else {
+        scratch_run s;
+        begin(&s, matcher, err);
+        uint32_t bound = budget == TOKFSM_UNBOUNDED ? 0 : tf_bound(&s.run, &at->c);
+        if (budget != TOKFSM_UNBOUNDED && s.run.call.status == TOKFSM_OK) {
+            if (matcher->stop_has_bytes)
+                s.run.call.status = tf_fail(err, TOKFSM_E_ARGUMENT,
+                                            "a budget needs stop tokens that have no bytes or are "
+                                            "in the vocabulary's stop set");
+            else if (bound > budget)
+                s.run.call.status =
+                    tf_fail(err, TOKFSM_E_BUDGET,
+                            "a budget of %u tokens is below the completion bound of %u", budget,
+                            bound);
+        }
+        if (s.run.call.status == TOKFSM_OK && tf_mask(&s.run, &at->c, row) &&
+            budget != TOKFSM_UNBOUNDED)
+            tf_mask_budget(&s.run, &at->c, row, budget);
+        TF_TRY(end(&s));
+    }
+    for (size_t i = 0; i < matcher->n_stop_ids; i++) {
+        tf_clear(row, matcher->stop_ids[i]);
+        if (complete)
+            tf_set(row, matcher->stop_ids[i]);
+    }
+    return TOKFSM_OK;
+}
+
+static bool all_allowed(const uint32_t *row, uint32_t vocab_size)
+{
+    for (uint32_t w = 0; w < vocab_size / 32; w++)
+        if (row[w] != UINT32_MAX)
+            return false;
+    uint32_t rest = vocab_size % 32;
+    return rest == 0 || row[vocab_size / 32] == ((uint32_t)1 << rest) - 1;
+}
+
+tokfsm_status tokfsm_matcher_fill(tokfsm_matcher *matcher, uint32_t *words, size_t n_words,
+                                  uint32_t budget, int32_t *need_apply, tokfsm_error *err)
+{
+    if (words == NULL)
+        return tf_fail(err, TOKFSM_E_ARGUMENT, "words is NULL");
+    TF_TRY(tf_matcher_enter(matcher, err));
+    const tokfsm_pack *pack = matcher->automaton->pack;
+    tokfsm_status status = TOKFSM_OK;
+    if (n_words < pack->n_words)
+        status = check_width(matcher, n_words, err);
+    if (status == TOKFSM_OK)
+        status = make_row(matcher, budget, err);
+    if (status == TOKFSM_OK) {
+        size_t shared = n_words < pack->n_words ? n_words : pack->n_words;
+        memcpy(words, matcher->row, shared * sizeof *words);
+        memset(words + shared, 0, (n_words - shared) * sizeof *words);
+        if (n_words > pack->n_words && n_words * 32 > matcher->padded)
+            matcher->padded = n_words > UINT32_MAX / 32 ? UINT32_MAX : (uint32_t)n_words * 32;
+        if (need_apply != NULL)
+            *need_apply = !all_allowed(matcher->row, pack->vocab_size);
+    }
+    tf_matcher_leave(matcher);
+    return status;
+}
+
+tokfsm_status tokfsm_matcher_bound(tokfsm_matcher *matcher, uint32_t *n_tokens, tokfsm_error *err)
+{
+    if (n_tokens == NULL)
+        return tf_fail(err, TOKFSM_E_ARGUMENT, "n_tokens is NULL");
+    TF_TRY(tf_matcher_enter(matcher, err));
+    scratch_run s;
+    begin(&s, matcher, err);
+    uint32_t bound = matcher->at->stopped ? 0 : tf_bound(&s.run, &matcher->at->c);
+    tokfsm_status status = end(&s);
+    if (status == TOKFSM_OK)
+        *n_tokens = bound;
+    tf_matcher_leave(matcher);
+    return status;
+}
+
+static tokfsm_status check_bytes(tokfsm_matcher *matcher, const uint8_t *bytes, size_t n_bytes,
+                                 size_t *n_taken, int32_t *complete, uint32_t allowed[8],
+                                 tokfsm_error *err)
+{
+    scratch_run s;
+    begin(&s, matcher, err);
+    tf_configuration c = matcher->at->c;
+    size_t n = 0;
+    if (!matcher->at->stopped)
+        while (n < n_bytes) {
+            tf_configuration next = c;
+            s.budget.left = s.budget.limit; /* the limit is a step's, not the text's */
+            if (!tf_step(&s.run, &next, bytes[n]))
+                break;
+            c = next;
+            n++;
+        }
+    *n_taken = n;
+    *complete = n == n_bytes && tf_is_complete(&c) && !matcher->at->stopped;
+    if (allowed != NULL) {
+        memset(allowed, 0, 8 * sizeof *allowed);
+        for (uint32_t byte = 0; byte < 256 && !matcher->at->stopped; byte++) {
+            tf_configuration next = c;
+            if (s.run.call.status == TOKFSM_OK && tf_step(&s.run, &next, (uint8_t)byte))
+                tf_set(allowed, byte);
+        }
+    }
+    return end(&s);
+}
+
+tokfsm_status tokfsm_matcher_check_bytes(tokfsm_matcher *matcher, const uint8_t *bytes,
+                                         size_t n_bytes, size_t *n_taken, int32_t *complete,
+                                         uint32_t allowed[8], tokfsm_error *err)
+{
+    if ((bytes == NULL && n_bytes > 0) || n_taken == NULL || complete == NULL)
+        return tf_fail(err, TOKFSM_E_ARGUMENT, "an argument is NULL");
+    TF_TRY(tf_matcher_enter(matcher, err));
+    size_t taken;
+    int32_t whole;
+    tokfsm_status status = check_bytes(matcher, bytes, n_bytes, &taken, &whole, allowed, err);
+    if (status == TOKFSM_OK) {
+        *n_taken = taken;
+        *complete = whole;
+    }
+    tf_matcher_leave(matcher);
+    return status;
+}

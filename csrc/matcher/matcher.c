@@ -1,0 +1,244 @@
+/* Matchers begin, fork, go back and end. */
+#include "matcher.h"
+
+tf_store *tf_store_new(const tokfsm_allocator *a, tf_store *parent)
+{
+    tf_store *store = tf_allocate(a, sizeof *store);
+    if (store == NULL)
+        return NULL;
+    atomic_init(&store->references, 1);
+    store->parent = parent;
+    if (parent != NULL)
+        atomic_fetch_add(&parent->references, 1);
+    tf_arena_init(&store->arena, a);
+    return store;
+}
+
+void tf_store_release(tf_store *store)
+{
+    while (store != NULL && atomic_fetch_sub(&store->references, 1) == 1) {
+        tf_store *parent = store->parent;
+        tokfsm_allocator a = store->arena.allocator;
+        tf_arena_free(&store->arena);
+        tf_release(&a, store);
+        store = parent;
+    }
+}
+
+tokfsm_status tf_matcher_enter(tokfsm_matcher *matcher, tokfsm_error *err)
+{
+    if (matcher == NULL)
+        return tf_fail(err, TOKFSM_E_ARGUMENT, "matcher is NULL");
+    if (atomic_exchange_explicit(&matcher->busy, 1, memory_order_acquire) != 0)
+        return tf_fail(err, TOKFSM_E_BUSY, "the matcher is in use by another thread");
+    return TOKFSM_OK;
+}
+
+void tf_matcher_leave(tokfsm_matcher *matcher)
+{
+    atomic_store_explicit(&matcher->busy, 0, memory_order_release);
+}
+
+bool tf_matcher_stops(const tokfsm_matcher *matcher, uint32_t id)
+{
+    for (size_t i = 0; i < matcher->n_stop_ids; i++)
+        if (matcher->stop_ids[i] == id)
+            return true;
+    return false;
+}
+
+static tokfsm_status no_memory(tokfsm_error *err)
+{
+    return tf_fail(err, TOKFSM_E_NOMEM, "no memory for a matcher");
+}
+
+/* The first node of a history, in the matcher's store. */
+static tokfsm_status start(tokfsm_matcher *m, tokfsm_error *err)
+{
+    tf_node *node = tf_arena_take(&m->store->arena, sizeof *node);
+    if (node == NULL)
+        return no_memory(err);
+    memset(node, 0, sizeof *node);
+    node->c = tf_configuration_start(m->automaton->machine);
+    m->at = node;
+    m->floor = 0;
+    return TOKFSM_OK;
+}
+
+/* A single-byte stop token takes its byte from the completions that the automaton counts on. */
+static tokfsm_status check_stops(tokfsm_matcher *m, tokfsm_error *err)
+{
+    const tf_machine *machine = m->automaton->machine;
+    const tokfsm_pack *pack = machine->pack;
+    for (size_t i = 0; i < m->n_stop_ids; i++) {
+        uint32_t n, id = m->stop_ids[i];
+        const uint8_t *bytes = tf_pack_token(pack, id, &n);
+        bool known = false;
+        for (size_t k = 0; k < m->automaton->n_stop_ids; k++)
+            known |= m->automaton->stop_ids[k] == id;
+        if (n == 0 || known)
+            continue;
+        m->stop_has_bytes = 1;
+        if (n != 1 || !tf_has_byte(machine, bytes[0]))
+            continue;
+        uint32_t node = pack->all.root[bytes[0]];
+        bool other = false;
+        for (uint32_t k = pack->all.first[node]; k < pack->all.first[node + 1]; k++)
+            other |= !tf_matcher_stops(m, pack->all.ids[k]);
+        if (!other)
+            return tf_fail(err, TOKFSM_E_ARGUMENT,
+                           "stop id %u is the only token of the byte 0x%02X; compile with it in "
+                           "the vocabulary's stop set",
+                           id, bytes[0]);
+    }
+    return TOKFSM_OK;
+}
+
+static tokfsm_status init(tokfsm_matcher *m, const uint32_t *stop_ids, size_t n_stop_ids,
+                          tokfsm_error *err)
+{
+    const tokfsm_automaton *automaton = m->automaton;
+    if (stop_ids == NULL) {
+        stop_ids = automaton->stop_ids;
+        n_stop_ids = automaton->n_stop_ids;
+    }
+    TF_TRY(tf_stop_ids_copy(&m->allocator, automaton->pack, stop_ids, n_stop_ids, &m->stop_ids,
+                            &m->n_stop_ids, err));
+    TF_TRY(check_stops(m, err));
+    m->store = tf_store_new(&m->allocator, NULL);
+    if (m->store == NULL)
+        return no_memory(err);
+    m->row = tf_allocate(&m->allocator, automaton->pack->n_words * sizeof *m->row);
+    if (m->row == NULL)
+        return no_memory(err);
+    return start(m, err);
+}
+
+tokfsm_status tokfsm_matcher_new(tokfsm_automaton *automaton, const uint32_t *stop_ids,
+                                 size_t n_stop_ids, uint32_t max_rollback,
+                                 tokfsm_matcher **matcher, tokfsm_error *err)
+{
+    if (automaton == NULL || matcher == NULL)
+        return tf_fail(err, TOKFSM_E_ARGUMENT, "an argument is NULL");
+    tokfsm_matcher *m = tf_allocate(&automaton->allocator, sizeof *m);
+    if (m == NULL)
+        return no_memory(err);
+    memset(m, 0, sizeof *m);
+    atomic_init(&m->busy, 0);
+    m->allocator = automaton->allocator;
+    m->automaton = automaton;
+    atomic_fetch_add(&automaton->references, 1);
+    m->max_rollback = max_rollback;
+    tokfsm_status status = init(m, stop_ids, n_stop_ids, err);
+    if (status != TOKFSM_OK)
+        tokfsm_matcher_free(m);
+    else
+        *matcher = m;
+    return status;
+}
+
+void tokfsm_matcher_free(tokfsm_matcher *matcher)
+{
+    if (matcher == NULL)
+        return;
+    tokfsm_allocator a = matcher->allocator;
+    tf_store_release(matcher->store);
+    tf_automaton_release(matcher->automaton);
+    tf_release(&a, matcher->stop_ids);
+    tf_release(&a, matcher->row);
+    tf_release(&a, matcher);
+}
+
+static tokfsm_status fork_into(const tokfsm_matcher *from, tokfsm_matcher *m, tokfsm_error *err)
+{
+    TF_TRY(tf_stop_ids_copy(&m->allocator, m->automaton->pack, from->stop_ids, from->n_stop_ids,
+                            &m->stop_ids, &m->n_stop_ids, err));
+    m->store = tf_store_new(&m->allocator, from->store);
+    m->row = tf_allocate(&m->allocator, m->automaton->pack->n_words * sizeof *m->row);
+    return m->store == NULL || m->row == NULL ? no_memory(err) : TOKFSM_OK;
+}
+
+tokfsm_status tokfsm_matcher_fork(tokfsm_matcher *matcher, tokfsm_matcher **copy, tokfsm_error *err)
+{
+    if (copy == NULL)
+        return tf_fail(err, TOKFSM_E_ARGUMENT, "copy is NULL");
+    TF_TRY(tf_matcher_enter(matcher, err));
+    tokfsm_matcher *m = tf_allocate(&matcher->allocator, sizeof *m);
+    tokfsm_status status = TOKFSM_OK;
+    if (m == NULL) {
+        status = no_memory(err);
+    } else {
+        memset(m, 0, sizeof *m);
+        atomic_init(&m->busy, 0);
+        m->allocator = matcher->allocator;
+        m->automaton = matcher->automaton;
+        atomic_fetch_add(&m->automaton->references, 1);
+        m->at = matcher->at;
+        m->max_rollback = matcher->max_rollback;
+        m->floor = matcher->floor;
+        m->padded = matcher->padded;
+        m->stop_has_bytes = matcher->stop_has_bytes;
+        status = fork_into(matcher, m, err);
+        if (status != TOKFSM_OK)
+            tokfsm_matcher_free(m);
+        else
+            *copy = m;
+    }
+    tf_matcher_leave(matcher);
+    return status;
+}
+
+static tokfsm_status reset(tokfsm_matcher *matcher, tokfsm_error *err)
+{
+    tf_store *fresh = tf_store_new(&matcher->allocator, NULL);
+    if (fresh == NULL)
+        return no_memory(err);
+    tf_store *old = matcher->store;
+    matcher->store = fresh;
+    tokfsm_status status = start(matcher, err);
+    if (status != TOKFSM_OK)
+        matcher->store = old;
+    tf_store_release(status == TOKFSM_OK ? old : fresh);
+    return status;
+}
+
+tokfsm_status tokfsm_matcher_reset(tokfsm_matcher *matcher, tokfsm_error *err)
+{
+    TF_TRY(tf_matcher_enter(matcher, err));
+    tokfsm_status status = reset(matcher, err);
+    tf_matcher_leave(matcher);
+    return status;
+}
+
+tokfsm_status tokfsm_matcher_rollback(tokfsm_matcher *matcher, size_t n_tokens, tokfsm_error *err)
+{
+    TF_TRY(tf_matcher_enter(matcher, err));
+    tokfsm_status status = TOKFSM_OK;
+    size_t most = matcher->at->n_accepted - matcher->floor;
+    if (n_tokens > most)
+        status = tf_fail(err, TOKFSM_E_RANGE, "cannot roll back %zu tokens of %zu", n_tokens, most);
+    else
+        for (size_t i = 0; i < n_tokens; i++)
+            matcher->at = matcher->at->previous;
+    tf_matcher_leave(matcher);
+    return status;
+}
+
+uint32_t tokfsm_matcher_state(const tokfsm_matcher *matcher)
+{
+    const tf_node *at = matcher->at;
+    uint32_t state = tf_is_complete(&at->c) ? TOKFSM_STATE_COMPLETE : 0;
+    if (at->stopped || (tf_is_final(&at->c) && matcher->n_stop_ids == 0))
+        state |= TOKFSM_STATE_TERMINATED;
+    return state;
+}
+
+uint32_t tokfsm_matcher_mask_words(const tokfsm_matcher *matcher)
+{
+    return matcher->automaton->pack->n_words;
+}
+
+size_t tokfsm_matcher_n_accepted(const tokfsm_matcher *matcher)
+{
+    return matcher->at->n_accepted - matcher->floor;
+}

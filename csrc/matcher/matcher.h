@@ -1,0 +1,46 @@
+/*
+ * A matcher: a pointer to a node of the history, each node a configuration. Nodes, frames and
+ * texts live in stores; a fork shares the store of what it was forked from and appends to one
+ * of its own, so that no thread ever appends to another's.
+ */
+#ifndef TF_MATCHER_H
+#define TF_MATCHER_H
+
+#include "../engine/automaton.h"
+
+typedef struct tf_store {
+    atomic_uint references;
+    struct tf_store *parent; /* holds what this one points into; counted */
+    tf_arena arena;
+} tf_store;
+
+typedef struct tf_node {
+    const struct tf_node *previous;
+    tf_configuration c;
+    uint32_t n_accepted;
+    uint32_t stopped; /* a stop token came */
+} tf_node;
+
+struct tokfsm_matcher {
+    atomic_uint busy;
+    tokfsm_allocator allocator;
+    tokfsm_automaton *automaton;
+    tf_store *store;
+    const tf_node *at;
+    uint32_t *stop_ids; /* ascending */
+    size_t n_stop_ids;
+    uint32_t max_rollback;
+    uint32_t floor;    /* n_accepted below which rollback may not go */
+    uint32_t padded;   /* ids below this and past the vocabulary are refused, not errors */
+    uint32_t stop_has_bytes; /* a stop token that the automaton did not know of has bytes */
+    uint32_t *row;     /* masks are made here, so that a failure leaves the caller's row */
+};
+
+tf_store *tf_store_new(const tokfsm_allocator *a, tf_store *parent);
+void tf_store_release(tf_store *store);
+/* E_BUSY, or the matcher is this call's until tf_matcher_leave. */
+tokfsm_status tf_matcher_enter(tokfsm_matcher *matcher, tokfsm_error *err);
+void tf_matcher_leave(tokfsm_matcher *matcher);
+bool tf_matcher_stops(const tokfsm_matcher *matcher, uint32_t id);
+
+#endif

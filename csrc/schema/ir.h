@@ -1,0 +1,95 @@
+/*
+ * Schemas as records. In: the tape of a schema text. Out: one record for each reachable
+ * subschema, references resolved, the dialect's differences gone. Every refusal that
+ * depends on syntax alone comes from here, with keyword and JSON Pointer.
+ *
+ * Absent from here on: drafts, $ref and its siblings' rules, keyword names.
+ * Source: JSON Schema 2020-12 Core §8, §10 and Validation §6; draft-07 §6, §8.
+ */
+#ifndef TF_IR_H
+#define TF_IR_H
+
+#include "decimal.h"
+#include "tape.h"
+
+/* Types as bits. INTEGER without NUMBER admits integers only. */
+enum {
+    TF_TYPE_NULL = 1, TF_TYPE_BOOLEAN = 2, TF_TYPE_INTEGER = 4, TF_TYPE_NUMBER = 8,
+    TF_TYPE_STRING = 16, TF_TYPE_ARRAY = 32, TF_TYPE_OBJECT = 64, TF_TYPE_ALL = 127
+};
+
+#define TF_NO_SCHEMA UINT32_MAX
+#define TF_UNLIMITED UINT64_MAX
+
+typedef struct tf_property {
+    const char *name;
+    uint32_t n_name;
+    uint32_t schema;
+} tf_property;
+
+typedef struct tf_name {
+    const char *text;
+    uint32_t n;
+} tf_name;
+
+typedef struct tf_schema {
+    uint32_t node;     /* on the tape */
+    uint32_t types;    /* TF_TYPE_* */
+    uint8_t is_false;  /* no value */
+    uint8_t has_object, has_array, has_string; /* constrains values of that type */
+    uint8_t has_properties;
+    /* in-place applicators */
+    uint32_t reference; /* or TF_NO_SCHEMA */
+    const uint32_t *any_of;
+    uint32_t n_any_of; /* with has_any_of and n 0: no value */
+    uint8_t has_any_of;
+    /* enum and const: tape nodes */
+    uint8_t has_values;
+    const uint32_t *values;
+    uint32_t n_values;
+    /* objects */
+    const tf_property *properties; /* in text order */
+    uint32_t n_properties;
+    uint32_t properties_node; /* on the tape, for look-up by name; or TF_TAPE_NONE */
+    const tf_name *required;
+    uint32_t n_required;
+    uint32_t additional; /* or TF_NO_SCHEMA: absent */
+    /* arrays */
+    const uint32_t *prefix;
+    uint32_t n_prefix;
+    uint32_t items; /* or TF_NO_SCHEMA */
+    uint64_t min_items, max_items;
+    /* strings, in code points */
+    uint64_t min_length, max_length;
+} tf_schema;
+
+typedef struct tf_ir {
+    const tf_tape *tape;
+    tf_arena *arena;
+    const tokfsm_options *options;
+    uint32_t draft; /* TOKFSM_DRAFT_*, never AUTO */
+    tf_schema *schemas;
+    uint32_t n_schemas;
+    size_t capacity;
+    uint32_t *schema_of_node; /* [n_nodes], or TF_NO_SCHEMA */
+    uint32_t root;
+} tf_ir;
+
+/* Read every reachable subschema of the tape's root. */
+tokfsm_status tf_ir_read(tf_ir *ir, const tf_tape *tape, const tokfsm_options *options,
+                         tf_budget *budget, tf_arena *arena, tokfsm_error *err);
+void tf_ir_free(tf_ir *ir);
+
+/* The draft that `$schema` at the root names, or the option. */
+tokfsm_status tf_dialect_choose(const tf_tape *tape, uint32_t option, uint32_t *draft,
+                                tokfsm_error *err);
+
+/* Fill `err` with the pointer of a tape node. */
+tokfsm_status tf_fail_node(tokfsm_error *err, tokfsm_status code, const tf_tape *tape,
+                           uint32_t node, const char *keyword, const char *format, ...)
+    TF_PRINTF(6, 7);
+
+/* Schema of `name` among the properties of s, or TF_NO_SCHEMA. */
+uint32_t tf_ir_property(const tf_ir *ir, const tf_schema *s, const char *name, uint32_t n);
+
+#endif

@@ -1,0 +1,93 @@
+"""Build of the one extension, ``tokfsm._core``: Cython over the C sources listed below.
+
+Two environment variables switch builds:
+
+    TOKFSM_SANITIZE=address | undefined | address,undefined
+    TOKFSM_CHECKS=1         internal assertions and audits (they never hang on NDEBUG)
+"""
+
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+ROOT = Path(__file__).resolve().parent
+
+# A folder is a stage, in the order of the arrows in ARCHITECTURE.md.
+SOURCES = {
+    "base": "alloc budget lock sha256 status",
+    "vocab": "json_follow pack_build pack_file string_table trie",
+    "schema": "decimal dialect keywords pointer refs tape tape_names tape_value",
+    "engine": "automaton bound frames machine mask step text walk",
+    "lower": "build cost evaluate kinds numbers obligations satisfiable spelling strings values",
+    "artifact": "write",
+    "matcher": "accept fill matcher row",
+    "": "api_compile api_runtime",
+}
+NOT_SHIPPED = ("oracle", "fuzz")
+
+
+def c_sources() -> list[str]:
+    """The sources, compared with what is there: neither may have what the other has not."""
+    listed = {(Path("csrc") / folder / f"{name}.c").as_posix()
+              for folder, names in SOURCES.items() for name in names.split()}
+    there = {path.relative_to(ROOT).as_posix() for path in (ROOT / "csrc").rglob("*.c")
+             if path.relative_to(ROOT / "csrc").parts[0] not in NOT_SHIPPED
+             and not path.stem.endswith(("_test", "_dump"))}
+    if listed != there:
+        raise SystemExit(f"setup.py: not listed: {sorted(there - listed)}; "
+                         f"listed, but not there: {sorted(listed - there)}")
+    return sorted(listed)
+
+
+def flags() -> tuple[list[str], list[str], list[tuple[str, str | None]]]:
+    macros: list[tuple[str, str | None]] = []
+    if os.environ.get("TOKFSM_CHECKS", "0") not in ("", "0"):
+        macros.append(("TOKFSM_CHECKS", "1"))
+    if sys.platform == "win32":
+        return ["/std:c11", "/experimental:c11atomics", "/O2", "/utf-8"], [], macros
+    compile_flags, link_flags = ["-std=c11", "-O3", "-fvisibility=hidden"], []
+    sanitize = os.environ.get("TOKFSM_SANITIZE", "")
+    if sanitize:
+        switch = f"-fsanitize={sanitize}"
+        compile_flags += [switch, "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O1", "-g"]
+        link_flags += [switch]
+    return compile_flags, link_flags, macros
+
+
+class parallel_build_ext(build_ext):
+    """Compile the sources of the extension side by side."""
+
+    def build_extensions(self) -> None:
+        if self.compiler.compiler_type == "unix":
+            compile_some = self.compiler.compile
+
+            def compile_all(sources, *args, **kwargs):
+                with ThreadPoolExecutor(os.cpu_count()) as pool:
+                    parts = pool.map(lambda source: compile_some([source], *args, **kwargs), sources)
+                    return [name for part in parts for name in part]
+
+            self.compiler.compile = compile_all
+        super().build_extensions()
+
+
+compile_flags, link_flags, macros = flags()
+setup(
+    cmdclass={"build_ext": parallel_build_ext},
+    ext_modules=cythonize(
+        [Extension(
+            "tokfsm._core",
+            ["tokfsm/_core.pyx", *c_sources()],
+            include_dirs=["csrc"],
+            depends=sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "csrc").rglob("*.h")),
+            extra_compile_args=compile_flags,
+            extra_link_args=link_flags,
+            define_macros=macros,
+        )],
+        compiler_directives={"language_level": 3, "freethreading_compatible": True},
+    ),
+)

@@ -1,0 +1,358 @@
+"""Random schemas, options, vocabularies and values for the tests, and the witness that judges values.
+
+The schemas use the keywords of the oracle only, and lean to what breaks engines: branches
+that overlap, recursion, open beside closed objects, `enum` and `const` of objects, names that
+are prefixes of each other. Everything is drawn from a `random.Random`, so a seed is a case.
+
+The witness is the PyPI package `jsonschema`, fed exact decimals.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import jsonschema
+
+# ---- the witness ----------------------------------------------------------------------
+
+
+def _is_integer(_checker: Any, value: Any) -> bool:
+    return not isinstance(value, bool) and (
+        isinstance(value, int) or (isinstance(value, (float, Decimal)) and value == int(value)))
+
+
+def _draft(cls: Any, integer: Any = _is_integer) -> Any:
+    return jsonschema.validators.extend(cls, type_checker=cls.TYPE_CHECKER.redefine("integer", integer))
+
+
+VALIDATORS = {
+    "4": _draft(jsonschema.Draft4Validator, lambda _c, v: isinstance(v, int) and not isinstance(v, bool)),
+    "6": _draft(jsonschema.Draft6Validator),
+    "7": _draft(jsonschema.Draft7Validator),
+    "2019-09": _draft(jsonschema.Draft201909Validator),
+    "2020-12": _draft(jsonschema.Draft202012Validator),
+}
+
+
+def draft_of(schema: Any) -> str:
+    """The draft that `$schema` names, else 2020-12."""
+    uri = schema.get("$schema", "") if isinstance(schema, dict) else ""
+    for mark, draft in (("draft-04", "4"), ("draft-06", "6"), ("draft-07", "7"), ("2019-09", "2019-09")):
+        if mark in uri:
+            return draft
+    return "2020-12"
+
+
+class Witness:
+    """Judges values and texts by `jsonschema`."""
+
+    def __init__(self, schema: Any, draft: str | None = None) -> None:
+        exact = json.loads(json.dumps(schema), parse_float=Decimal)
+        self.validator = VALIDATORS[draft or draft_of(schema)](exact)
+
+    def value_ok(self, value: Any) -> bool:
+        return bool(self.validator.is_valid(value))
+
+    def text_ok(self, text: bytes) -> bool:
+        """Whether the text is strict JSON without space around it, and its value is valid."""
+        try:
+            return text == text.strip() and self.value_ok(strict_json(text))
+        except ValueError:
+            return False
+
+
+def strict_json(text: bytes) -> Any:
+    """The value of an RFC 8259 text; ValueError for duplicate names, lone surrogates, NaN, bad UTF-8."""
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len({k for k, _ in pairs}) < len(pairs):
+            raise ValueError("duplicate name")
+        return dict(pairs)
+
+    def constant(name: str) -> None:
+        raise ValueError(name)
+
+    decoded = text.decode()
+    if decoded.startswith("\ufeff"):
+        raise ValueError("byte order mark")
+    value = json.loads(decoded, object_pairs_hook=members, parse_constant=constant, parse_float=Decimal)
+    work = [value]
+    while work:
+        v = work.pop()
+        if isinstance(v, str):
+            v.encode()  # a lone surrogate is a UnicodeEncodeError, which is a ValueError
+        elif isinstance(v, list):
+            work.extend(v)
+        elif isinstance(v, dict):
+            work.extend(v)
+            work.extend(v.values())
+    return value
+
+
+# ---- schemas --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Pool:
+    """What random schemas are made of."""
+
+    names: tuple[str, ...]
+    strings: tuple[str, ...]
+    numbers: tuple[Any, ...]
+    longest: int = 3
+    most: int = 3
+
+
+TINY = Pool(("a", "b", "aa", ""), ("", "a", "b", "ab"), (0, 1, 11, -1), 2, 2)
+RICH = Pool(("a", "b", "ab", "abc", "", "é", "x\"y", "a/b", "k\n", "😀", "true", "\u0001"),
+            ("", "a", "ab", "abc", "é", "éa", "\"", "\\", "/", "😀", "\n", "\u0001", "\u007f", "1", "€uro"),
+            (0, 1, 2, 10, 12, 123, -1, -12, 1.5, 0.25, 12.5, -0.5, 100, 1e2, 1.0, 1e-3), 4, 3)
+
+
+class SchemaMaker:
+    """Draws one schema, with definitions that may refer to each other and to the root."""
+
+    def __init__(self, rng: random.Random, pool: Pool = RICH, *, draft: str = "2020-12") -> None:
+        self.rng, self.pool, self.draft = rng, pool, draft
+        self.n_definitions = rng.choice((0, 0, 1, 2))
+
+    def make(self, depth: int = 3) -> Any:
+        schema = self.schema(depth, 0)
+        if self.n_definitions:
+            if not isinstance(schema, dict):
+                schema = {"anyOf": [schema]}
+            schema["$defs"] = {f"d{i}": self.schema(2, i + 1) for i in range(self.n_definitions)}
+        if isinstance(schema, dict) and self.draft != "2020-12":
+            schema["$schema"] = {"7": "http://json-schema.org/draft-07/schema#",
+                                 "6": "http://json-schema.org/draft-06/schema#",
+                                 "2019-09": "https://json-schema.org/draft/2019-09/schema"}[self.draft]
+        return schema
+
+    def child(self, depth: int) -> Any:
+        """A schema of a part: here a reference may lead anywhere, also back."""
+        if self.n_definitions and self.rng.random() < 0.3:
+            i = self.rng.randrange(self.n_definitions + 1)
+            return {"$ref": "#" if i == self.n_definitions else f"#/$defs/d{i}"}
+        return self.schema(depth - 1, 99)
+
+    def schema(self, depth: int, first_definition: int) -> Any:
+        """A schema of a value; references for the same value lead to later definitions only."""
+        r, p = self.rng, self.rng.random()
+        if p < 0.07:
+            return r.choice((True, True, False, {}))
+        if p < 0.25 and depth > 0:
+            return self.union(depth, first_definition)
+        if p < 0.32:
+            return {"enum": [self.value(depth) for _ in range(r.randint(1, 4))]}
+        if p < 0.37:
+            return {"const": self.value(depth)}
+        if p < 0.42 and first_definition < self.n_definitions:
+            ref = {"$ref": f"#/$defs/d{r.randrange(first_definition, self.n_definitions)}"}
+            return ref if r.random() < 0.5 else {**ref, **self.typed(depth, "object")}
+        if p < 0.46 and depth > 0:
+            return {"allOf": [self.typed(depth - 1, "object"), self.schema(depth - 1, first_definition)]}
+        if p < 0.50:
+            return {**self.typed(depth, "object"), **self.typed(depth, "array"), **self.typed(depth, "string"),
+                    "type": r.sample(["object", "array", "string", "number", "integer", "null", "boolean"], 3)}
+        if depth <= 0:
+            return self.typed(0, r.choice(("string", "number", "integer", "boolean", "null", "string")))
+        return self.typed(depth, r.choice(("object", "object", "object", "array", "array", "string", "integer",
+                                           "number", "boolean")))
+
+    def union(self, depth: int, first_definition: int) -> Any:
+        """Branches that overlap: variations of one another, or of one kind."""
+        r = self.rng
+        kind = r.choice(("object", "object", "array", "string", "number", None))
+        branches: list[Any] = []
+        for _ in range(r.randint(2, 3)):
+            if branches and isinstance(branches[-1], dict) and r.random() < 0.5:
+                branches.append(self.vary(branches[-1], depth))
+            elif kind is None:
+                branches.append(self.schema(depth - 1, first_definition))
+            elif kind == "number":
+                branches.append(r.choice((self.typed(0, "integer"), self.typed(0, "number"), {
+                    "enum": [self.number() for _ in range(r.randint(1, 3))]})))
+            elif kind == "string":
+                branches.append(r.choice((self.typed(0, "string"), self.typed(0, "string"), {
+                    "enum": [r.choice(self.pool.strings) for _ in range(r.randint(1, 3))]})))
+            else:
+                branches.append(self.typed(depth - 1, kind))
+        union: dict[str, Any] = {"anyOf": branches}
+        if r.random() < 0.3:
+            union.update(self.typed(depth - 1, kind if kind in ("object", "array", "string") else "object"))
+            union.pop("type", None)
+        return union
+
+    def vary(self, schema: dict[str, Any], depth: int) -> dict[str, Any]:
+        """The same schema with one thing changed."""
+        copy: dict[str, Any] = json.loads(json.dumps(schema))
+        if copy.get("properties"):
+            name = self.rng.choice(list(copy["properties"]))
+            copy["properties"][name] = self.child(depth)
+        elif "enum" in copy:
+            copy["enum"].append(self.value(1))
+        else:
+            copy["minLength" if copy.get("type") == "string" else "minItems"] = self.rng.randint(0, 2)
+        return copy
+
+    def typed(self, depth: int, kind: str) -> dict[str, Any]:
+        r = self.rng
+        schema: dict[str, Any] = {"type": kind}
+        if kind == "string":
+            if r.random() < 0.4:
+                schema["minLength"] = r.randint(0, self.pool.longest)
+            if r.random() < 0.5:
+                schema["maxLength"] = r.randint(schema.get("minLength", 0), self.pool.longest)
+        if kind == "array":
+            if r.random() < 0.4:
+                key = "prefixItems" if self.draft == "2020-12" else "items"
+                schema[key] = [self.child(depth) for _ in range(r.randint(1, 2))]
+                if r.random() < 0.5:
+                    schema["items" if key == "prefixItems" else "additionalItems"] = r.choice(
+                        (False, True, self.child(depth)))
+            elif r.random() < 0.8:
+                schema["items"] = self.child(depth)
+            if r.random() < 0.4:
+                schema["minItems"] = r.randint(0, self.pool.most - 1)
+            if r.random() < 0.4:
+                schema["maxItems"] = r.randint(schema.get("minItems", 0), self.pool.most)
+        if kind == "object":
+            names = r.sample(self.pool.names, r.randint(0, min(4, len(self.pool.names))))
+            if names:
+                schema["properties"] = {n: self.child(depth) for n in names}
+            if r.random() < 0.6:
+                among = list(dict.fromkeys([*names, r.choice(self.pool.names)]))
+                schema["required"] = r.sample(among, r.randint(0, min(2, len(among))))
+            p = r.random()
+            if p < 0.45:
+                schema["additionalProperties"] = False
+            elif p < 0.6:
+                schema["additionalProperties"] = self.child(depth)
+        return schema
+
+    def number(self) -> Any:
+        return self.rng.choice(self.pool.numbers)
+
+    def value(self, depth: int) -> Any:
+        r, p = self.rng, self.rng.random()
+        if p < 0.3 or (depth <= 0 and p < 0.55):
+            return r.choice(self.pool.strings)
+        if p < 0.55:
+            return self.number()
+        if p < 0.65 or depth <= 0:
+            return r.choice((None, True, False))
+        if p < 0.8:
+            return [self.value(depth - 1) for _ in range(r.randint(0, 2))]
+        return {n: self.value(depth - 1) for n in r.sample(self.pool.names, r.randint(0, 3))}
+
+
+def make_options(rng: random.Random) -> dict[str, Any]:
+    """Options of `compile`, most of them left alone."""
+    options: dict[str, Any] = {}
+    p = rng.random()
+    if p < 0.3:
+        options["whitespace"] = "flexible"
+        options["max_whitespace"] = rng.choice((0, 1, 2, 3, 40, None))
+    elif p < 0.45:
+        options["whitespace"] = "spaced"
+    elif p < 0.6:
+        options["indent"] = rng.choice((0, 1, 2, 4))
+    if rng.random() < 0.3:
+        options["property_order"] = "schema"
+    if rng.random() < 0.2:
+        options["additional_properties"] = "closed"
+    if rng.random() < 0.25:
+        options["escapes"] = "minimal"
+    if rng.random() < 0.3:
+        options["numbers"] = "any"
+    if rng.random() < 0.2:
+        options["max_digits"] = rng.choice((1, 2, 3, 20))
+    return options
+
+
+# ---- vocabularies ---------------------------------------------------------------------
+
+PIECES = [s.encode() for s in (
+    '{"', '":', '","', '"},', ']}', '}}', '}]', ']]', '[{', '{}', '[]', '[[', ' "', '": ', '": "', ', "', '",', '"}',
+    '"]', '}]}', '}}}', '"}}', '"}]}', ',"', ':"', ':[', ':{', ':{"', '[{"', '},{', '},{"', '],[', ']},', '},', '],', '[1,',
+    'true', 'false', 'null', 'rue', 'ull', 'als', 'true,', 'null}', ':true', '1,', '1}', '1]', '0.', '.5', '1.0', '-1', '-0',
+    '12', '123', '00', 'e1', 'E+', '1e', '0}', '5,"', '1.', '.0', '2.5', '\\u00', '\\u', '\\n', '\\"', '\\\\', '\\u0061', '\\ud8',
+    '\\ud83d\\ude', '3d', 'e00', '\\/', 'ab', 'abc', 'a"', 'b":', 'abc"', '"a', '"ab', '"a":', '"b":1', '"a":1,', 'é', 'éa', '😀',
+    '€', 'é"', '\n', '\n\n', '\n  ', '\n    ', '  ', '    ', '\r\n', '\t', '{\n', '\n}', '\n]', ' }', ' ]', '[ ', '{ "', ' :', ' ,',
+    '": {', '": [', ', ', ': ', '"\n', '",\n', ' \n', '""', '":"', '"":', 'a/b', 'x\\"', '\x7f', 'true}', '{"a":', '{"b":"', '[]}',
+)] + [b"\xc3", b"\xa9", b"\xf0\x9f", b"\x98\x80", b"\x98", b'\xa9"', b"a\xc3", b'"\xf0', b"\xe2\x82", b"\xac", b"\xed\xa0", b"\xc0\xaf"]
+
+
+def make_tokens(rng: random.Random, n_pieces: int = 120) -> tuple[list[bytes | None], list[int]]:
+    """A small vocabulary: single bytes (sometimes many are missing), pieces, duplicates, holes; and stop ids."""
+    singles = [bytes([b]) for b in range(256)]
+    p = rng.random()
+    if p < 0.25:    # much is missing, but not what JSON cannot do without
+        keep = set(b'{}[]",:' + b"0123456789") if rng.random() < 0.8 else set()
+        keep |= set(rng.sample(range(256), rng.randint(20, 200))) | set(rng.sample(b'abtruefalsn\\u0123456789{}[]":, -.e\n', 25))
+        singles = [s for s in singles if s[0] in keep]
+    elif p < 0.4:   # as real vocabularies: some high bytes and control characters are not there
+        singles = [s for s in singles if s[0] not in (0xF1, 0xF2, 0, 1, 2, 3, 4, 5)]
+    pieces = rng.sample(PIECES, min(n_pieces, len(PIECES)))
+    while len(pieces) < n_pieces + 10:
+        pieces.append(b"".join(rng.choice(PIECES) for _ in range(rng.randint(2, 3))))
+    tokens: list[bytes | None] = [*singles, *pieces, *rng.choices(pieces, k=4), *rng.choices(singles, k=3), None, None]
+    if rng.random() < 0.5:
+        tokens.append(b"")
+    rng.shuffle(tokens)
+    stops = [i for i, t in enumerate(tokens) if t is None][:rng.randint(0, 2)]
+    if rng.random() < 0.2:
+        stops.append(rng.randrange(len(tokens)))  # a stop id loses its bytes
+    return tokens, stops
+
+
+# ---- the engines under test -----------------------------------------------------------
+
+
+def engines(schema: Any, tokens: list[bytes | None], stops: list[int], options: dict[str, Any],
+            path: Any) -> dict[str, Any]:
+    """The automaton used lazily, explored ahead of time, and saved and opened again."""
+    import tokfsm
+
+    vocab = tokfsm.Vocabulary.from_bytes(tokens, stop_token_ids=stops)
+    lazy = tokfsm.compile(schema, vocab, **options)
+    ahead = tokfsm.compile(schema, vocab, **options)
+    ahead.precompile()
+    ahead.save(path)
+    return {"lazy": lazy, "ahead of time": ahead, "reopened": tokfsm.load(path)}
+
+
+def row_ids(bitmask: Any, vocab_size: int) -> set[int]:
+    """The ids of row 0; fails if a bit past the vocabulary is set."""
+    import numpy as np
+
+    words = np.ascontiguousarray(np.asarray(bitmask)[0]).view(np.uint8)
+    ids = np.flatnonzero(np.unpackbits(words, bitorder="little"))
+    assert not (ids >= vocab_size).any(), "a bit past the vocabulary is set"
+    return set(ids.tolist())
+
+
+class Probe:
+    """A matcher with its own bitmask."""
+
+    def __init__(self, automaton: Any, matcher: Any = None) -> None:
+        import tokfsm
+
+        self.automaton = automaton
+        self.matcher = automaton.matcher() if matcher is None else matcher
+        self.bitmask = tokfsm.allocate_token_bitmask(1, automaton.vocab_size)
+
+    def mask(self, budget: int | None = None) -> set[int]:
+        all_allowed = not self.matcher.fill_next_token_bitmask(self.bitmask, 0, budget=budget)
+        ids = row_ids(self.bitmask, self.automaton.vocab_size)
+        assert all_allowed == (len(ids) == self.automaton.vocab_size), "the returned flag does not fit the row"
+        return ids
+
+    def feed(self, text: bytes) -> bool:
+        """Whether the text is taken whole and complete, byte by byte; the matcher does not move."""
+        taken, complete, _ = self.matcher.check_bytes(text)
+        return taken == len(text) and bool(complete)

@@ -1,0 +1,61 @@
+"""tokfsm: JSON Schema × tokenizer -> a token automaton that samplers index.
+
+Re-exports only; importing it pulls in NumPy and nothing heavier.
+"""
+
+from tokfsm._core import Cancel, Matcher
+from tokfsm.automaton import Automaton, load
+from tokfsm.bitmask import Bitmask, allocate_token_bitmask, apply_token_bitmask_inplace
+from tokfsm.compiler import Limits, compile
+from tokfsm.errors import (
+    ArtifactCorruptError,
+    ArtifactError,
+    ArtifactVersionError,
+    BitmaskError,
+    BudgetError,
+    BusyError,
+    CancelledError,
+    InternalError,
+    LimitError,
+    PackMissingError,
+    RangeError,
+    SchemaError,
+    TokfsmError,
+    UnsatisfiableSchemaError,
+    UnsupportedSchemaError,
+    VocabularyError,
+    VocabularyMismatchError,
+)
+from tokfsm.vocabulary import Vocabulary
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "ArtifactCorruptError",
+    "ArtifactError",
+    "ArtifactVersionError",
+    "Automaton",
+    "Bitmask",
+    "BitmaskError",
+    "BudgetError",
+    "BusyError",
+    "Cancel",
+    "CancelledError",
+    "InternalError",
+    "LimitError",
+    "Limits",
+    "Matcher",
+    "PackMissingError",
+    "RangeError",
+    "SchemaError",
+    "TokfsmError",
+    "UnsatisfiableSchemaError",
+    "UnsupportedSchemaError",
+    "Vocabulary",
+    "VocabularyError",
+    "VocabularyMismatchError",
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
+    "compile",
+    "load",
+]

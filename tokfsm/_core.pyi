@@ -1,0 +1,155 @@
+"""Types of the extension; the classes that users meet are documented here."""
+
+from collections.abc import Iterable
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Buffer
+
+from tokfsm.compiler import Limits
+
+PACK_VERSION: int
+ABI_VERSION: int
+
+def vocabulary_fingerprint(blob: Buffer, offsets: NDArray[np.uint64]) -> str: ...
+def artifact_probe(data: Buffer) -> tuple[str, bool]: ...
+def apply_row(words: NDArray[np.uint32], logits: NDArray[np.float32]) -> None: ...
+
+@final
+class Cancel:
+    """A flag that stops a compile: set it from any thread; `CancelledError` is raised there."""
+
+    def __init__(self) -> None: ...
+    def set(self) -> None: ...
+    @property
+    def is_set(self) -> bool: ...
+
+@final
+class Pack:
+    """The vocabulary pack; immutable, shared by threads."""
+
+    @staticmethod
+    def build(blob: Buffer, offsets: NDArray[np.uint64]) -> Pack: ...
+    @staticmethod
+    def open(data: Buffer) -> Pack: ...
+    def save(self) -> bytes: ...
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def vocab_size(self) -> int: ...
+    @property
+    def max_closes(self) -> int: ...
+
+@final
+class Automaton:
+    """The C handle under `tokfsm.Automaton`."""
+
+    @staticmethod
+    def compile(schema: bytes, pack: Pack, stop_ids: Iterable[int], options: dict[str, int],
+                limits: Limits | None, cancel: Cancel | None) -> Automaton: ...
+    @staticmethod
+    def open(data: Buffer, pack: Pack | None, limits: Limits | None) -> Automaton: ...
+    def precompile(self, cancel: Cancel | None = None) -> None: ...
+    def save(self, embed_pack: bool, cancel: Cancel | None = None) -> bytes: ...
+    @property
+    def vocab_size(self) -> int: ...
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def stop_token_ids(self) -> tuple[int, ...]: ...
+    @property
+    def schema(self) -> bytes | None: ...
+    def pack_bytes(self) -> bytes: ...
+    def options(self) -> dict[str, int]: ...
+    def statistics(self) -> dict[str, int]: ...
+    def matcher(self, stop_token_ids: Iterable[int] | None, max_rollback: int | None) -> Matcher: ...
+
+@final
+class Bitmask:
+    """Rows of token masks: int32 ``[batch, ceil(vocab_size / 32)]``, bit ``t % 32`` of word
+    ``t // 32`` is token ``t``, least significant bit first, 1 = allowed.
+
+    Owns its memory and gives it through the buffer protocol and DLPack, without a copy. New
+    rows are all ones. Not locked: one writer at a time.
+    """
+
+    def __init__(self, batch: int, vocab_size: int) -> None: ...
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_words(self) -> int: ...
+    @property
+    def vocab_size(self) -> int: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    def __len__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def numpy(self) -> NDArray[np.int32]:
+        """The rows as an array that shares this memory."""
+    def __dlpack__(self, **kwargs: Any) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+@final
+class Matcher:
+    """A position in a text: which tokens may come next, and what came.
+
+    Made by `tokfsm.Automaton.matcher`. One owner at a time; use by two threads at once
+    raises `BusyError`. Source: design 3.7, 3.10, 3.11.
+    """
+
+    def fill_next_token_bitmask(self, bitmask: Any, row: int = 0, *, budget: int | None = None) -> bool:
+        """Write the exact set of tokens that may come next into ``bitmask[row]``.
+
+        Parameters
+        ----------
+        bitmask : Bitmask
+            Fastest; or any writable int32/uint32 buffer ``[batch, words]`` or ``[words]``, or
+            a torch CPU tensor of it. Bits at and past the vocabulary size become 0.
+        row : int
+        budget : int, optional
+            Tokens left for the value, the stop token not counted. Only tokens are allowed
+            after which the value can still be completed within ``budget - 1``.
+
+        Returns
+        -------
+        bool
+            False where every id of the vocabulary is allowed; the row is written anyway.
+
+        Raises
+        ------
+        BudgetError
+            ``budget`` is less than `min_tokens`.
+        BitmaskError
+            The row is too narrow for an id that can be allowed, read-only or of another type.
+        RangeError, BusyError, LimitError
+            In every case the row and the matcher are unchanged.
+        """
+    def accept_token(self, token_id: int) -> bool:
+        """Advance by one token; False: refused, nothing changed.
+
+        Raises
+        ------
+        RangeError
+            The id is negative or outside the vocabulary (ids of a wider row's padding are refused).
+        """
+    def rollback(self, n_tokens: int) -> None:
+        """Undo the last ``n_tokens`` accepted, stop tokens included; RangeError past the history."""
+    def fork(self) -> Matcher:
+        """Another matcher at this position; the two go on independently."""
+    def reset(self) -> None:
+        """Back to the start; the history is dropped."""
+    @property
+    def is_complete(self) -> bool:
+        """Whether the text so far is a whole valid value."""
+    def is_terminated(self) -> bool:
+        """Whether a stop token came, or nothing can follow and there is no stop token."""
+    @property
+    def min_tokens(self) -> int:
+        """Completion bound: tokens in which the value can surely be completed; 0 when complete."""
+    @property
+    def n_accepted(self) -> int:
+        """Tokens that `rollback` can undo."""
+    def check_bytes(self, data: Buffer) -> tuple[int, bool, bytes]:
+        """How many of ``data``'s bytes may follow, whether they complete the value, and which
+        bytes could come after those taken. The matcher does not move."""
