@@ -18,14 +18,17 @@ Liveness
     with bytes that are tokens by themselves (`Alphabet` B; design 2.3).
 
 Readings of the design that this file pins
-    * Spelling is judged for each alternative: a string that an `enum`/`const` alternative
-      admits keeps that alternative alive only in its literal spelling, and an escaped
-      spelling of a declared name kills the alternatives that declare it; another
-      alternative at the same place goes on.
-    * The two rules for numbers look at all live alternatives of the place together; which
-      alternatives survive a number is decided by its value.
-    * An `enum` of scalars is one alternative; each object or array in an `enum` is an
-      alternative of its own from its opening bracket on.
+    * Which alternatives survive a scalar is decided by its value alone. Whether its spelling
+      is in the profile is asked of the place as a whole:
+      a string may be spelled in any way if some live alternative without `enum` and `const`
+      admits it, else only literally;
+      a number may have a point (`numbers="plain"`) if some live group does not want an
+      integer, and an exponent if no live group constrains its value. A group is what one
+      alternative of the frame below asks of the number, its `anyOf` included; it is live
+      while it admits a number that begins with these digits and has no exponent.
+    * A name is declared at a place if any branch that leads to it declares it, dead or alive
+      by now, provided that the branch can be satisfied; an escaped spelling of it is refused.
+    * Each object or array in an `enum` is an alternative of its own from its bracket on.
     * `additional_properties="closed"` closes each alternative by itself.
 
 Cost: a few microseconds to a millisecond a byte. Absent: every keyword beyond
@@ -73,6 +76,10 @@ class Unsupported(ValueError):
 
 class BadSchema(ValueError):
     """A reference that leads nowhere, or round in a circle without progress."""
+
+
+class Undecided(RuntimeError):
+    """Bytes of a literal are no tokens, and no search settled whether another branch lets it be escaped."""
 
 
 # ---- values, literals, characters ----------------------------------------------------
@@ -124,6 +131,20 @@ def literal(text: str) -> bytes | None:
         else:
             out += c.encode()
     return out
+
+
+def spellings(char: str, minimal: bool) -> Iterator[list[bytes]]:
+    """All spellings of a character: for each place the bytes that may stand there."""
+    spelled = literal(char)
+    assert spelled is not None
+    yield [bytes([b]) for b in spelled]
+    if not minimal:
+        if char == "/":
+            yield [b"\\", b"/"]
+        units = char.encode("utf-16-be").hex()
+        codes = [units[i:i + 4] for i in range(0, len(units), 4)]
+        yield [place for code in codes for place in
+               [b"\\", b"u", *((d + d.upper()).encode() for d in code)]]
 
 
 def read_char(raw: bytes, minimal: bool) -> Any:
@@ -271,6 +292,10 @@ class Facts:
     def length_ok(self, n: int) -> bool:
         return self.min_length <= n and (self.max_length is None or n <= self.max_length)
 
+    @property
+    def admits_numbers(self) -> bool:
+        return bool(self.atoms & {"integer", "fraction"}) and (self.enum is None or bool(self.numbers))
+
     @cached_property
     def wants_integer(self) -> bool:
         if self.enum is not None:
@@ -333,9 +358,14 @@ class ArrayRules:
 
 @dataclass
 class Alphabet:
-    """A set of bytes, with what was found out about it."""
+    """A set of bytes, with what was found out about it.
+
+    `loose`: strings to come may be escaped even where only `enum`/`const` admits them; what
+    is not completable even so is not completable.
+    """
 
     bytes: frozenset[int]
+    loose: bool = False
     satisfiable: dict[Conjunction, bool] = field(default_factory=dict)
     endings: dict[bytes, bool] = field(default_factory=dict)
 
@@ -368,6 +398,9 @@ class Frame:
     key: str = ""                       # object: the key whose value is due
     seen: frozenset[str] = frozenset()  # object: keys so far, decoded
     count: int = 0                      # array: items begun
+    groups: dict[int, tuple[bool, bool]] = field(default_factory=dict)
+    # number: for each entry of the frame below, whether it wants an integer, and constrains the value
+    static: tuple[Any, ...] = ()        # what of all alternatives of the place, the dead ones included
     ok: dict[int, frozenset[int]] = field(default_factory=dict)  # completable entries, by alphabet
 
     def with_(self, **changes: Any) -> "Frame":
@@ -394,6 +427,8 @@ class Oracle:
     Raises
     ------
     Unsatisfiable, Unsupported, BadSchema
+    Undecided
+        By the questions about liveness; see there.
     """
 
     def __init__(self, schema: Any, *, tokens: list[bytes | None], stop_token_ids: Iterable[int] = (),
@@ -428,11 +463,12 @@ class Oracle:
 
         self.all_bytes = Alphabet(frozenset(range(256)))
         self.alphabet = Alphabet(frozenset(t[0] for t in self.tokens if t and len(t) == 1))
+        self.loose_alphabet = Alphabet(self.alphabet.bytes, loose=True)
         root = self._conjunction([schema])
         self.satisfiable(root, self.all_bytes)  # reads every reachable subschema
         if not self.satisfiable(root, self.alphabet):
             raise Unsatisfiable("no value can be written")
-        self.start: State = Frame("root", (Entry(0, 0, root),), None, "value")
+        self.start: State = Frame("root", (Entry(0, 0, root),), None, "value", static=(root,))
 
     # ---- the public questions ----
 
@@ -503,9 +539,31 @@ class Oracle:
             return any(self._number_accepts(state.text, e.what) for e in state.entries)
         return state.kind == "root" and state.phase == "after"
 
-    def completable(self, state: State, alphabet: Alphabet | None = None) -> bool:
-        """Whether some completion exists over the alphabet (default: B)."""
-        alphabet = alphabet or self.alphabet
+    def completable(self, state: State) -> bool:
+        """Whether some completion exists over B.
+
+        Exact, but for one case: a literal has bytes that are not in B, and only an escaped
+        spelling, which another live branch may allow, could save it. That is searched for.
+        """
+        if self._completable(state, self.alphabet):
+            return True
+        if self.minimal or not self._completable(state, self.loose_alphabet):
+            return False
+        work, n_states = [state], 0
+        while work:
+            here = work.pop(0)
+            n_states += 1
+            if n_states > 300:
+                raise Undecided
+            for byte in sorted(self.alphabet.bytes):
+                after = self.step(here, byte)
+                if after is not None and self._completable(after, self.loose_alphabet):
+                    if self._completable(after, self.alphabet):
+                        return True
+                    work.append(after)
+        return False
+
+    def _completable(self, state: State, alphabet: Alphabet) -> bool:
         frames, frame = [], state
         while frame is not None and id(alphabet) not in frame.ok:
             frames.append(frame)
@@ -564,10 +622,10 @@ class Oracle:
     def _step_number(self, frame: Frame, byte: int) -> Frame | None:
         text = frame.text + bytes([byte])
         if read_number(text, self.max_digits) is not None:
-            facts = [self.facts(e.what) for e in frame.entries]
-            if byte == ord(".") and self.plain and all(f.wants_integer for f in facts):
+            live = [frame.groups[e.serves] for e in frame.entries]
+            if byte == ord(".") and self.plain and all(wants_integer for wants_integer, _ in live):
                 return None
-            if byte in b"eE" and any(f.constrains_number for f in facts):
+            if byte in b"eE" and any(constrains for _, constrains in live):
                 return None
             return frame.with_(text=text)
         below = self._pop(frame, [e for e in frame.entries if self._number_accepts(frame.text, e.what)])
@@ -575,8 +633,17 @@ class Oracle:
 
     def _step_string(self, frame: Frame, byte: int) -> Frame | None:
         if byte == QUOTE and not frame.pending:
-            return self._pop(frame, [e for e in frame.entries if self._string_accepts(frame, e.what)])
+            return self._end_string(frame)
         return self._read_char(frame, byte)
+
+    def _end_string(self, frame: Frame) -> Frame | None:
+        content, admitting = frame.content, []
+        for e in frame.entries:
+            facts = self.facts(e.what)
+            if content in facts.strings if facts.enum is not None else facts.length_ok(len(content)):
+                admitting.append(e)
+        free = any(self.facts(e.what).enum is None for e in admitting)
+        return self._pop(frame, admitting) if free or frame.text == literal(content) else None
 
     def _read_char(self, frame: Frame, byte: int) -> Frame | None:
         pending = frame.pending + bytes([byte])
@@ -624,21 +691,23 @@ class Oracle:
 
     def _end_key(self, frame: Frame) -> Frame | None:
         name, entries = frame.content, []
-        if name in frame.seen:
+        if name in frame.seen or (name in self._declared(frame) and frame.text != literal(name)):
             return None
         for entry in frame.entries:
-            rules = self.object_rules(entry.what)
-            if name in rules.children and frame.text != literal(name):
-                continue
-            position = rules.take(name, entry.position)
+            position = self.object_rules(entry.what).take(name, entry.position)
             if position is not None:
                 entries.append(entry._replace(position=position))
         return frame.with_(entries=tuple(entries), phase="colon", key=name, seen=frame.seen | {name},
                            text=b"", content="", pending=b"")
 
+    def _declared(self, frame: Frame) -> frozenset[str]:
+        """Names that some branch declares at this place."""
+        return frozenset(name for o in frame.static for name in self.object_rules(o).order)
+
     def _begin_value(self, frame: Frame, byte: int) -> Frame | None:
         below = frame.with_(phase="after", gap=b"", count=frame.count + 1)
-        pairs = [(e.id, alternative) for e in frame.entries for alternative in self.expand(self._due(frame, e))]
+        pairs = [(e.id, alternative) for e in frame.entries
+                 for alternative in self.expand(self._due(frame, e.what))]
         first = bytes([byte])
         extra: dict[str, Any] = {}
         if first == b'"':
@@ -651,26 +720,40 @@ class Oracle:
         elif first == b"-" or byte in DIGITS:
             kind, atoms = "number", {"integer", "fraction"}
             extra["text"] = first
+            extra["groups"] = self._groups(pairs)
         elif first in (b"{", b"["):
             kind = "object" if first == b"{" else "array"
             atoms = {kind}
             pairs = [(s, a) for s, a in pairs if atoms & self.facts(a).atoms]
             opened = [(s, o) for s, a in pairs for o in self.openings(a, kind)]
             entries = tuple(Entry(i, s, o) for i, (s, o) in enumerate(opened))
-            return Frame(kind, entries, below, "open", frame.depth + 1)
+            static = dict.fromkeys(
+                o for what in frame.static for a in self.expand(self._due(frame, what))
+                for o in self.openings(a, kind) if self._opening_sat(kind, o, self.all_bytes))
+            return Frame(kind, entries, below, "open", frame.depth + 1, static=tuple(static))
         else:
             return None
         pairs = [(s, a) for s, a in pairs if atoms & self.facts(a).atoms]
         return Frame(kind, tuple(Entry(i, s, a) for i, (s, a) in enumerate(pairs)), below,
                      depth=frame.depth, **extra)
 
-    def _due(self, frame: Frame, entry: Entry) -> Conjunction:
+    def _groups(self, pairs: list[tuple[int, Alternative]]) -> dict[int, tuple[bool, bool]]:
+        """What each alternative of the frame below asks of a number: an integer? a certain value?"""
+        groups: dict[int, tuple[bool, bool]] = {}
+        for serves, alternative in pairs:
+            facts = self.facts(alternative)
+            if facts.admits_numbers:
+                wants, constrains = groups.get(serves, (True, True))
+                groups[serves] = wants and facts.wants_integer, constrains and facts.constrains_number
+        return groups
+
+    def _due(self, frame: Frame, what: Any) -> Conjunction:
         """What binds the value that comes next."""
         if frame.kind == "root":
-            return entry.what
+            return what
         if frame.kind == "object":
-            return self.object_rules(entry.what).child(frame.key)
-        rules = self.array_rules(entry.what)
+            return self.object_rules(what).child(frame.key)
+        rules = self.array_rules(what)
         if rules.max_items is not None and frame.count >= rules.max_items:
             return self._conjunction([False])
         return rules.child(frame.count)
@@ -765,27 +848,47 @@ class Oracle:
         return any(a.has(self._number_rest(NumberText(v < 0, b"", None, None), v))
                    and (v >= 0 or a.has(b"-")) for v in facts.numbers)
 
-    def _string_accepts(self, frame: Frame, alternative: Alternative) -> bool:
-        facts = self.facts(alternative)
-        if facts.enum is not None:
-            return frame.content in facts.strings and frame.text == literal(frame.content)
-        return facts.length_ok(len(frame.content))
-
     def _string_can_finish(self, frame: Frame, alternative: Alternative, a: Alphabet) -> bool:
-        return a.has(b'"') and self._content_can_finish(
-            self.facts(alternative), len(frame.content), frame.text, frame.pending, a)
+        facts, n = self.facts(alternative), len(frame.content)
+        if not a.has(b'"'):
+            return False
+        if facts.enum is None:
+            if frame.pending:
+                n += 1
+                if not self._char_can_end(frame.pending, a):
+                    return False
+            return facts.length_ok(n) if n >= facts.min_length else self._free_string_sat(facts, a)
+        free = [f for f in (self.facts(e.what) for e in frame.entries) if f.enum is None]
+        for value in facts.strings:
+            spelled = literal(value)
+            if spelled is None or not value.startswith(frame.content):
+                continue
+            if spelled.startswith(frame.text) and a.has(spelled[len(frame.text):]):
+                return True
+            if any(f.length_ok(len(value)) for f in free) and self._spellable(value[n:], frame.pending, a):
+                return True
+        return False
 
-    def _content_can_finish(self, facts: Facts, n: int, text: bytes, pending: bytes, a: Alphabet) -> bool:
-        if facts.enum is not None:
-            return any(spelled.startswith(text) and a.has(spelled[len(text):])
-                       for spelled in map(literal, facts.strings) if spelled is not None)
-        if pending:
-            if not self._char_can_end(pending, a):
+    def _string_sat(self, facts: Facts, a: Alphabet) -> bool:
+        if facts.enum is None:
+            return self._free_string_sat(facts, a)
+        return any(a.has(literal(v)) or (a.loose and literal(v) is not None and self._spellable(v, b"", a))
+                   for v in facts.strings)
+
+    def _free_string_sat(self, facts: Facts, a: Alphabet) -> bool:
+        return facts.length_ok(facts.min_length) and (facts.min_length == 0 or self._char_can_end(b"", a))
+
+    def _spellable(self, text: str, begun: bytes, a: Alphabet) -> bool:
+        """Whether bytes of `a` spell the text in any way, after the bytes of its first character that came."""
+        if not text:
+            return not begun
+        for i, char in enumerate(text):
+            raw = begun if i == 0 else b""
+            if not any(len(raw) < len(places) and all(b in place for b, place in zip(raw, places))
+                       and all(a.bytes.intersection(place) for place in places[len(raw):])
+                       for places in spellings(char, self.minimal)):
                 return False
-            n += 1
-        if n >= facts.min_length:
-            return facts.length_ok(n)
-        return facts.length_ok(facts.min_length) and self._char_can_end(b"", a)
+        return True
 
     def _char_can_end(self, pending: bytes, a: Alphabet) -> bool:
         """Whether bytes of `a` turn the bytes of a begun character into one."""
@@ -887,7 +990,7 @@ class Oracle:
             position = len(rules.order)
         if not self._others(rules, seen, position, depth, a):
             return False
-        taken = seen | set(rules.order)
+        taken = seen | set(rules.order)  # a name that only other branches declare may come, unescaped
         if pending and not self._char_can_end(pending, a):
             return False
         if self._char_can_end(b"", a):
@@ -952,15 +1055,16 @@ class Oracle:
             return True
         if facts.atoms & {"integer", "fraction"} and self._number_sat(facts, a):
             return True
-        if "string" in facts.atoms and a.has(b'"') and self._content_can_finish(facts, 0, b"", b"", a):
+        if "string" in facts.atoms and a.has(b'"') and self._string_sat(facts, a):
             return True
-        for kind, opener in (("object", b"{"), ("array", b"[")):
-            if kind in facts.atoms and a.has(opener):
-                for o in self.openings(alternative, kind):
-                    entry = Entry(0, 0, o)
-                    if self._can_finish(Frame(kind, (entry,), None, "open", 1), entry, a):
-                        return True
-        return False
+        return any(self._opening_sat(kind, o, a) for kind in ("object", "array")
+                   for o in self.openings(alternative, kind))
+
+    def _opening_sat(self, kind: str, o: Open, a: Alphabet) -> bool:
+        """Whether an object or array that follows `o` can be written."""
+        entry = Entry(0, 0, o)
+        return a.has(b"{" if kind == "object" else b"[") and self._can_finish(
+            Frame(kind, (entry,), None, "open", 1, static=(o,)), entry, a)
 
     # ---- reading the schema ----
 

@@ -10,6 +10,7 @@ The witness is the PyPI package `jsonschema`, fed exact decimals.
 from __future__ import annotations
 
 import json
+import os
 import random
 from dataclasses import dataclass
 from decimal import Decimal
@@ -313,17 +314,25 @@ def make_tokens(rng: random.Random, n_pieces: int = 120) -> tuple[list[bytes | N
 # ---- the engines under test -----------------------------------------------------------
 
 
+USES = os.environ.get("TOKFSM_USES", "lazy,ahead of time,reopened").split(",")  # fewer, to look into one
+
+
 def engines(schema: Any, tokens: list[bytes | None], stops: list[int], options: dict[str, Any],
             path: Any) -> dict[str, Any]:
     """The automaton used lazily, explored ahead of time, and saved and opened again."""
     import tokfsm
 
     vocab = tokfsm.Vocabulary.from_bytes(tokens, stop_token_ids=stops)
-    lazy = tokfsm.compile(schema, vocab, **options)
-    ahead = tokfsm.compile(schema, vocab, **options)
-    ahead.precompile()
-    ahead.save(path)
-    return {"lazy": lazy, "ahead of time": ahead, "reopened": tokfsm.load(path)}
+    uses = {}
+    if "lazy" in USES:
+        uses["lazy"] = tokfsm.compile(schema, vocab, **options)
+    if "ahead of time" in USES:
+        uses["ahead of time"] = tokfsm.compile(schema, vocab, **options)
+        uses["ahead of time"].precompile()
+    if "reopened" in USES:
+        tokfsm.compile(schema, vocab, **options).save(path)
+        uses["reopened"] = tokfsm.load(path)
+    return uses
 
 
 def row_ids(bitmask: Any, vocab_size: int) -> set[int]:
@@ -356,3 +365,35 @@ class Probe:
         """Whether the text is taken whole and complete, byte by byte; the matcher does not move."""
         taken, complete, _ = self.matcher.check_bytes(text)
         return taken == len(text) and bool(complete)
+
+    def take(self, ids: list[int]) -> int | None:
+        """Accept the ids, each of which must be in its mask; the index of the first that is not."""
+        for i, t in enumerate(ids):
+            if t not in self.mask():
+                assert not self.matcher.accept_token(t), "accepted against the mask"
+                return i
+            assert self.matcher.accept_token(t), "refused against the mask"
+        return None
+
+
+class Splitter:
+    """Cuts texts into tokens at random."""
+
+    def __init__(self, tokens: list[bytes | None], stops: list[int]) -> None:
+        self.by_bytes: dict[bytes, list[int]] = {}
+        for i, t in enumerate(tokens):
+            if t and i not in stops:
+                self.by_bytes.setdefault(t, []).append(i)
+        self.longest = min(64, max(map(len, self.by_bytes)))
+
+    def split(self, rng: random.Random, text: bytes) -> list[int] | None:
+        """Ids whose bytes join to the text; None where the dice found none."""
+        ids, at = [], 0
+        while at < len(text):
+            fits = [n for n in range(1, min(self.longest, len(text) - at) + 1) if text[at:at + n] in self.by_bytes]
+            if not fits:
+                return None
+            n = rng.choice(fits)
+            ids.append(rng.choice(self.by_bytes[text[at:at + n]]))
+            at += n
+        return ids

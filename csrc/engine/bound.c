@@ -47,10 +47,11 @@ static uint32_t comma_cost(const tf_machine *m, const tf_frame *frame)
     return tf_cost_add(tf_bytes_cost(m, ","), gap_rest(m, frame, TF_GAP_COMMA, 0));
 }
 
+/* The bracket after a member or item, with the gap before it. */
 static uint32_t close_cost(const tf_machine *m, const tf_frame *frame, uint64_t done)
 {
     uint32_t cost = tf_bytes_cost(m, frame->kind->is_object ? "}" : "]");
-    if (indented(m) && frame->count > 0) {
+    if (indented(m)) {
         uint64_t length = 1 + (uint64_t)m->options.indent * (frame->depth - 1);
         if (done < length)
             cost = tf_cost_add(cost, tf_gap_cost(m, done == 0,
@@ -67,6 +68,19 @@ static uint32_t edge_cost(tf_run *run, const tf_edge *edge, uint32_t a, uint32_t
         return TF_COST_NONE;
     const tf_cost *cost = tf_value_cost(run->m, edge->value, &run->call);
     return cost == NULL ? TF_COST_NONE : tf_cost_at(cost[edge->obligation[a]], depth);
+}
+
+/* The colon and its gap, after the quote of the name begun last. */
+static uint32_t colon_cost(tf_run *run, const tf_frame *frame)
+{
+    const tf_strings *names = &frame->kind->names;
+    uint32_t name = frame->last - 1;
+    if (name < names->n_literals) {
+        /* As the name's own cost has it: its cheapest split may end after the quote. */
+        const uint32_t *spelling = tf_literal_cost(run->m, names, name, true, &run->call);
+        return spelling == NULL ? TF_COST_NONE : spelling[names->literals[name].n_spelled + 1];
+    }
+    return tf_cost_add(tf_bytes_cost(run->m, ":"), gap_rest(run->m, frame, TF_GAP_COLON, 0));
 }
 
 /* A declared name from position `pos` of its spelling, the colon, and its value. */
@@ -160,7 +174,7 @@ static uint32_t other_name_cost(tf_run *run, const tf_configuration *c)
             longest = n;
         meets |= tf_text_equal(e->name, text);
     }
-    uint32_t cost = tf_string_rest_cost(m, sub);
+    uint32_t cost = tf_string_rest_cost(m, sub, c->hex);
     if (meets) {
         if (m->char_tokens == TF_COST_NONE)
             return TF_COST_NONE;
@@ -226,7 +240,7 @@ static void string_costs(tf_run *run, const tf_configuration *c, costs *out)
     } else if (c->literal == TF_MAYBE && c->sub == TF_STR_NORMAL) {
         here = tf_text_literal(c->text, s);
     }
-    uint32_t begin = tf_cost_add(tf_string_rest_cost(m, c->sub), tf_bytes_cost(m, "\""));
+    uint32_t begin = tf_cost_add(tf_string_rest_cost(m, c->sub, c->hex), tf_bytes_cost(m, "\""));
     for (uint32_t b = 0; b < s->n_breaks; b++) {
         uint64_t last = b + 1 < s->n_breaks ? s->breaks[b + 1].from - 1 : UINT64_MAX;
         uint64_t at = s->breaks[b].from > c->n ? s->breaks[b].from : c->n;
@@ -258,10 +272,15 @@ static bool lexeme_costs(tf_run *run, const tf_configuration *c, costs *out)
         string_costs(run, c, out);
         return true;
     case TF_IN_NUMBER: {
-        const uint32_t *cost = tf_number_cost(run->m, c->at, &run->call);
+        const tf_nstate *state = c->at;
+        const tf_number_rules *rules = state->rules;
+        const uint32_t *cost = tf_number_cost(run->m, state, &run->call);
+        const uint64_t *alive = tf_words(&c->alive, rules->n_words);
         none(out, c->value->n);
-        if (cost != NULL)
-            memcpy(out->of, cost, c->value->n * sizeof *cost);
+        for (uint32_t i = 0; cost != NULL && i < rules->n_branches; i++)
+            for (uint32_t j = 0; tf_word_bit(alive, i) && j < c->value->n; j++)
+                if (tf_word_bit(rules->outcome[i], j))
+                    keep_less(&out->of[j], cost[i]);
         return true;
     }
     case TF_IN_LITERAL:
@@ -316,8 +335,7 @@ static void top_costs(tf_run *run, const tf_configuration *c, const costs *value
         if (c->mode == TF_AT_AFTER) {
             out->of[a] = rest_cost(run, frame, a, TF_NONE, c->n);
         } else if (c->mode == TF_AT_COLON) {
-            uint32_t colon = tf_cost_add(tf_bytes_cost(m, ":"), gap_rest(m, frame, TF_GAP_COLON, 0));
-            out->of[a] = tf_cost_add(colon, tf_cost_add(edge_cost(run, frame->edge, a, frame->depth),
+            out->of[a] = tf_cost_add(colon_cost(run, frame), tf_cost_add(edge_cost(run, frame->edge, a, frame->depth),
                                                         rest_cost(run, frame, a, TF_NONE, 0)));
         } else if (has_value && frame->edge->obligation[a] != TF_NONE) {
             tf_frame begun;

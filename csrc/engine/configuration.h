@@ -60,13 +60,14 @@ typedef struct tf_configuration {
     const tf_value *value;   /* VALUE, STRING, NUMBER, LITERAL; VALUE may be NULL after `[` */
     const void *at;          /* STRING, NAME: tf_strings; NUMBER: tf_nstate */
     const tf_text *text;     /* decoded, where strings->n_literals or names need it */
-    tf_bits alive;           /* obligations of `value` */
+    tf_bits alive;           /* obligations of `value`; NUMBER: branches of its rules */
     uint64_t n;              /* strings: characters begun; gaps: white space so far;
                                 literals: bytes so far */
     uint32_t low, high, pos; /* TF_ON; LITERAL: low is which */
     uint32_t hex;            /* pending \u digits; high half in the upper 16 bits */
     uint8_t mode, gap, sub, literal;
-    uint8_t literals_only;   /* walk of the literals alone: leaving them is the end */
+    uint8_t literals_only;   /* walk of the literals alone: leaving them is the end, and what is
+                                on them goes on to the quote, live or not */
     uint8_t closed_literal;  /* set by a step that closed a string that kept to the literals */
 } tf_configuration;
 
@@ -81,6 +82,8 @@ typedef struct tf_run {
 tf_configuration tf_configuration_start(const tf_machine *m);
 /* Take one byte; false: dead (or run->call.status set), *c undefined then. */
 bool tf_step(tf_run *run, tf_configuration *c, uint8_t byte);
+/* Inside a string or name: whether it can come to an end. */
+bool tf_string_is_live(tf_run *run, const tf_configuration *c);
 /* Whether the text so far is a whole value. */
 bool tf_is_complete(const tf_configuration *c);
 /* Whether nothing can follow. */

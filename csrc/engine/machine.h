@@ -71,22 +71,24 @@ typedef struct tf_strings {
 enum { TF_N_MINUS = 10, TF_N_POINT, TF_N_EXP, TF_N_PLUS, TF_N_CLASSES };
 
 /*
- * Spelling rules that look at all alternatives alive (docs/spelling.md): a fraction needs,
- * under numbers="plain", one that does not want an integer; an exponent needs that none
- * constrains the value.
+ * Numbers are told apart by *branches*: each obligation's ways of admitting numbers (anyOf
+ * chosen, an enum counts as one). The spelling rules look at all branches alive
+ * (docs/spelling.md): a fraction needs, under numbers="plain", one that does not want an
+ * integer; an exponent needs that none constrains the value.
  */
 typedef struct tf_number_rules {
-    uint32_t n_words;
-    const uint64_t *integers_only; /* obligations that want an integer */
-    const uint64_t *any_number;    /* obligations that every number satisfies */
+    uint32_t n_branches, n_words;     /* n_words: of a set of branches */
+    const uint64_t *const *outcome;   /* [n_branches][value->n_words]: obligations it satisfies */
+    const uint64_t *integers_only;    /* branches that want an integer */
+    const uint64_t *any_number;       /* branches that every number satisfies */
 } tf_number_rules;
 
 struct tf_nstate {
     const tf_number_rules *rules;
-    const uint64_t *live; /* obligations that some continuation satisfies */
-    const uint64_t *end;  /* outcome if the number ends here; all zero: it may not */
+    const uint64_t *live; /* branches that some continuation satisfies */
+    const uint64_t *end;  /* branches satisfied if the number ends here */
     _Atomic(const tf_nstate *) next[TF_N_CLASSES]; /* &tf_number_dead: no transition */
-    _Atomic(const uint32_t *) cost; /* [n] tokens to an end that satisfies obligation i */
+    _Atomic(const uint32_t *) cost; /* [n_branches] tokens to an end that satisfies it */
     const void *build; /* compile half */
     uint32_t id;       /* artifacts */
 };
@@ -196,7 +198,8 @@ struct tf_machine {
                                 a state that is live over all bytes is live over those */
     uint64_t byte_set[4];    /* the bytes that are tokens by themselves */
     uint32_t char_tokens, char_unit; /* see tf_chars_cost */
-    uint32_t string_rest_cost[TF_N_STR]; /* see tf_string_rest_cost */
+    uint32_t string_rest_cost[TF_N_STR + 1]; /* see tf_string_rest_cost; escapes="minimal" tells
+                                                \u000 from \u001, the last entry */
     atomic_uint lock;        /* serialises the hooks */
 };
 
@@ -230,9 +233,10 @@ static inline uint32_t tf_cost_at(tf_cost cost, uint32_t depth)
 /* Tokens that spell n more characters of a free string; TF_COST_NONE if none can be spelled. */
 uint32_t tf_chars_cost(const tf_machine *m, uint64_t n);
 /* Tokens that lead from a string state to the next character boundary. */
-static inline uint32_t tf_string_rest_cost(const tf_machine *m, uint8_t sub)
+static inline uint32_t tf_string_rest_cost(const tf_machine *m, uint8_t sub, uint32_t hex)
 {
-    return m->string_rest_cost[sub];
+    bool after_1 = m->options.escapes == TOKFSM_ESCAPES_MINIMAL && sub == TF_STR_U3 && hex == 1;
+    return m->string_rest_cost[after_1 ? TF_N_STR : sub];
 }
 /* Tokens that spell these bytes, one token a byte. */
 uint32_t tf_bytes_cost(const tf_machine *m, const char *bytes);

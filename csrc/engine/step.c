@@ -241,7 +241,7 @@ static bool string_live(const tf_configuration *c)
         for (uint32_t i = c->low; i < c->high; i++)
             if (tf_words_meet(s->literals[i].end, alive, n_words))
                 return true;
-    if (s->n_breaks == 0 || c->literals_only)
+    if (s->n_breaks == 0)
         return false;
     if (c->literal == TF_OFF || c->sub != TF_STR_NORMAL)
         return length_feasible(s, c->n, alive, n_words);
@@ -256,7 +256,12 @@ static bool name_live(tf_run *run, const tf_configuration *c)
         for (uint32_t i = c->low; i < c->high; i++)
             if (tf_name_open(run, c->top, i, alive.words))
                 return true;
-    return !c->literals_only && tf_other_names_open(run, c->top, alive.words);
+    return tf_other_names_open(run, c->top, alive.words);
+}
+
+bool tf_string_is_live(tf_run *run, const tf_configuration *c)
+{
+    return c->mode == TF_IN_NAME ? name_live(run, c) : string_live(c);
 }
 
 static bool already_emitted(const tf_frame *frame, const tf_text *name)
@@ -342,7 +347,7 @@ static bool step_string(tf_run *run, tf_configuration *c, uint8_t byte)
     if (sub == TF_STR_DEAD)
         return false;
     if (sub == TF_STR_CLOSE) {
-        c->closed_literal = c->literal == TF_ON;
+        c->closed_literal = c->literal == TF_ON && literal_here(c, s) != TF_NONE;
         if (name)
             return close_name(run, c);
         tf_scratch_words outcome;
@@ -378,7 +383,7 @@ static bool step_string(tf_run *run, tf_configuration *c, uint8_t byte)
     c->sub = sub;
     if (!tf_text_take(run, c, before, byte, tracked && c->literal != TF_ON))
         return false;
-    return name ? name_live(run, c) : string_live(c);
+    return c->literals_only || tf_string_is_live(run, c);
 }
 
 static bool enter_name(tf_run *run, tf_configuration *c)
@@ -496,11 +501,35 @@ static bool number_moves(tf_run *run, tf_configuration *c, const tf_nstate *from
 static bool begin_number(tf_run *run, tf_configuration *c, uint8_t byte)
 {
     const tf_nstate *start = tf_value_number(run->m, c->value, &run->call);
-    if (start == NULL || start == &tf_number_dead || !number_moves(run, c, start, byte) ||
-        !begin_first_item(run, c))
+    if (start == NULL || start == &tf_number_dead)
+        return false;
+    const tf_number_rules *rules = start->rules;
+    const uint64_t *obligations = tf_words(&c->alive, c->value->n_words);
+    tf_scratch_words branches;
+    memset(branches.words, 0, rules->n_words * sizeof *branches.words);
+    for (uint32_t i = 0; i < rules->n_branches; i++)
+        if (tf_words_meet(rules->outcome[i], obligations, c->value->n_words))
+            tf_word_set(branches.words, i);
+    if (!tf_bits_keep(run, branches.words, rules->n_words, &c->alive) ||
+        !number_moves(run, c, start, byte) || !begin_first_item(run, c))
         return false;
     c->mode = TF_IN_NUMBER;
     return true;
+}
+
+/* Obligations that the number satisfies if it ends here; false: it may not end. */
+static bool number_outcome(const tf_configuration *c, uint64_t *outcome)
+{
+    const tf_nstate *state = c->at;
+    const tf_number_rules *rules = state->rules;
+    tf_scratch_words ended;
+    tf_meet(ended.words, state->end, tf_words(&c->alive, rules->n_words), rules->n_words);
+    memset(outcome, 0, c->value->n_words * sizeof *outcome);
+    for (uint32_t i = tf_words_next(ended.words, rules->n_words, 0); i != UINT32_MAX;
+         i = tf_words_next(ended.words, rules->n_words, i + 1))
+        for (uint32_t w = 0; w < c->value->n_words; w++)
+            outcome[w] |= rules->outcome[i][w];
+    return tf_words_any(ended.words, rules->n_words);
 }
 
 static const char *const literal_text[TF_N_LITERALS] = {"null", "false", "true"};
@@ -638,11 +667,8 @@ bool tf_step(tf_run *run, tf_configuration *c, uint8_t byte)
     case TF_IN_NUMBER: {
         if (tf_number_class(byte) < TF_N_CLASSES)
             return number_moves(run, c, c->at, byte);
-        const tf_nstate *state = c->at;
-        uint32_t n_words = state->rules->n_words;
         tf_scratch_words outcome;
-        tf_meet(outcome.words, state->end, tf_words(&c->alive, n_words), n_words);
-        return c->top != NULL && tf_words_any(outcome.words, n_words) &&
+        return c->top != NULL && number_outcome(c, outcome.words) &&
                finish_value(run, c, outcome.words) && step_after(run, c, byte);
     }
     default: return false; /* TF_AT_END */

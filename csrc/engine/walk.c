@@ -75,7 +75,8 @@ static bool walk(tf_run *run, const tf_trie *trie, const filter *only, const tf_
             next->c.literals_only = 0;
         }
         if (alive) {
-            ok = decide(run, trie, only, node, &next->c, row);
+            if (!next->c.literals_only || tf_string_is_live(run, &next->c))
+                ok = decide(run, trie, only, node, &next->c, row);
             next->end = trie->end[node];
             depth++;
             node++;

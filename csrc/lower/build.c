@@ -116,18 +116,39 @@ static void find_bytes(tf_build *b)
     }
 }
 
+/* The state after a byte as escapes="minimal" has it: see tf_machine.string_rest_cost. */
+static uint8_t minimal_next(uint32_t state, uint32_t byte, uint8_t next)
+{
+    bool digit = byte >= '0' && byte <= '9', letter = byte >= 'a' && byte <= 'f';
+    switch (state) {
+    case TF_STR_E: return byte == '/' ? TF_STR_DEAD : next;
+    case TF_STR_U0:
+    case TF_STR_U1: return byte == '0' ? next : TF_STR_DEAD;
+    case TF_STR_U2: return byte == '0' ? TF_STR_U3 : byte == '1' ? TF_N_STR : TF_STR_DEAD;
+    case TF_STR_U3: /* \u000x, less \b \t \n \f \r */
+        return (digit && byte < '8') || byte == 'b' || byte == 'e' || byte == 'f' ? TF_STR_NORMAL
+                                                                                 : TF_STR_DEAD;
+    case TF_N_STR: return digit || letter ? TF_STR_NORMAL : TF_STR_DEAD;
+    default: return next;
+    }
+}
+
 /* Tokens from each string state to NORMAL: shortest paths backwards over the string table. */
 static void find_string_costs(tf_machine *m)
 {
     const uint8_t(*table)[256] = tf_string_table();
-    for (int s = 0; s < TF_N_STR; s++)
+    bool minimal = m->options.escapes == TOKFSM_ESCAPES_MINIMAL;
+    uint32_t n_states = minimal ? TF_N_STR + 1 : TF_N_STR;
+    for (uint32_t s = 0; s <= TF_N_STR; s++)
         m->string_rest_cost[s] = s == TF_STR_NORMAL ? 0 : TF_COST_NONE;
     for (bool changed = true; changed;) {
         changed = false;
-        for (int s = 0; s < TF_N_STR; s++)
+        for (uint32_t s = 0; s < n_states; s++)
             for (uint32_t byte = 0; byte < 256; byte++) {
-                uint8_t next = table[s][byte];
-                if (next >= TF_N_STR || !tf_has_byte(m, (uint8_t)byte) ||
+                uint8_t next = s < TF_N_STR ? table[s][byte] : TF_STR_DEAD;
+                if (minimal)
+                    next = minimal_next(s, byte, next);
+                if (next >= n_states || !tf_has_byte(m, (uint8_t)byte) ||
                     m->string_rest_cost[next] == TF_COST_NONE)
                     continue;
                 uint32_t cost = m->string_rest_cost[next] + 1;

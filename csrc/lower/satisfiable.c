@@ -16,10 +16,12 @@ static bool plainly_satisfiable(const tf_build *b, const tf_oset *oset)
         return true;
     if (oset->n > 1)
         return false;
-    if (tf_obligation_tag(oset->items[0]) == TF_EQUALS)
-        return true;
+    if (tf_obligation_tag(oset->items[0]) == TF_EQUALS) /* max_digits can forbid a number */
+        return b->tape.nodes[tf_obligation_index(oset->items[0])].type != TF_JSON_NUMBER &&
+               b->tape.nodes[tf_obligation_index(oset->items[0])].type < TF_JSON_ARRAY;
     const tf_schema *s = &b->ir.schemas[tf_obligation_index(oset->items[0])];
-    if (s->is_false || s->has_any_of || s->has_values || s->reference != TF_NO_SCHEMA)
+    if (s->is_false || s->has_any_of || s->has_values || s->n_all_of > 0 ||
+        s->reference != TF_NO_SCHEMA)
         return false;
     return (s->types & (TF_TYPE_NULL | TF_TYPE_BOOLEAN | TF_TYPE_INTEGER | TF_TYPE_NUMBER)) ||
            ((s->types & TF_TYPE_STRING) && s->min_length <= s->max_length) ||
@@ -93,7 +95,7 @@ static tokfsm_status note_unmet(void *context, tf_oset *oset)
 static tokfsm_status container_satisfiable(tf_build *b, tf_oset *oset, bool object, bool *met)
 {
     const tf_alternatives *found;
-    TF_TRY(tf_expand(b, oset, object, &found));
+    TF_TRY(tf_expand(b, oset, object ? TF_FOR_OBJECT : TF_FOR_ARRAY, &found));
     *met = false;
     for (uint32_t i = 0; i < found->n && !*met; i++) {
         bool all = true;
@@ -133,7 +135,7 @@ static tokfsm_status depend(tf_build *b, tf_oset *oset, closure *c)
 {
     for (int object = 0; object < 2; object++) {
         const tf_alternatives *found;
-        TF_TRY(tf_expand(b, oset, object, &found));
+        TF_TRY(tf_expand(b, oset, object ? TF_FOR_OBJECT : TF_FOR_ARRAY, &found));
         for (uint32_t i = 0; i < found->n; i++) {
             TF_TRY(tf_spend(b->budget, b->err));
             TF_TRY(tf_each_need(b, found->items[i], object, add_to_closure, c));

@@ -43,6 +43,8 @@ typedef struct tf_schema {
     const uint32_t *any_of;
     uint32_t n_any_of; /* with has_any_of and n 0: no value */
     uint8_t has_any_of;
+    const uint32_t *all_of;
+    uint32_t n_all_of;
     /* enum and const: tape nodes */
     uint8_t has_values;
     const uint32_t *values;
@@ -91,5 +93,26 @@ tokfsm_status tf_fail_node(tokfsm_error *err, tokfsm_status code, const tf_tape 
 
 /* Schema of `name` among the properties of s, or TF_NO_SCHEMA. */
 uint32_t tf_ir_property(const tf_ir *ir, const tf_schema *s, const char *name, uint32_t n);
+
+/* The i-th schema that s applies to the same value, or TF_NO_SCHEMA past the last. */
+static inline uint32_t tf_in_place(const tf_schema *s, uint32_t i)
+{
+    if (s->reference != TF_NO_SCHEMA) {
+        if (i == 0)
+            return s->reference;
+        i--;
+    }
+    if (i < s->n_all_of)
+        return s->all_of[i];
+    i -= s->n_all_of;
+    return i < s->n_any_of ? s->any_of[i] : TF_NO_SCHEMA;
+}
+
+/* Whether s says nothing but what it refers to, and whether it says nothing at all. */
+static inline bool tf_is_bare(const tf_schema *s)
+{
+    return s->types == TF_TYPE_ALL && !s->is_false && !s->has_object && !s->has_array &&
+           !s->has_string && !s->has_any_of && !s->has_values && s->n_all_of == 0;
+}
 
 #endif

@@ -198,6 +198,14 @@ static tokfsm_status read_any_of(reader *r, uint32_t value)
     return schema_list(ir, value, "anyOf", &r->s->any_of, &r->s->n_any_of, r->err);
 }
 
+static tokfsm_status read_all_of(reader *r, uint32_t value)
+{
+    tf_ir *ir = r->ir;
+    if (NODE(value)->type != TF_JSON_ARRAY || NODE(value)->n == 0)
+        return malformed(r, value, "allOf", "a non-empty array of schemas");
+    return schema_list(ir, value, "allOf", &r->s->all_of, &r->s->n_all_of, r->err);
+}
+
 static tokfsm_status read_prefix_items(reader *r, uint32_t value, const char *keyword)
 {
     tf_ir *ir = r->ir;
@@ -231,7 +239,6 @@ static const struct {
     uint32_t types;     /* the only types of value that it speaks of */
     uint32_t from, to;  /* drafts that know it */
 } unsupported[] = {
-    {"allOf", TF_TYPE_ALL, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
     {"oneOf", TF_TYPE_ALL, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
     {"not", TF_TYPE_ALL, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
     {"if", TF_TYPE_ALL, TOKFSM_DRAFT_7, TOKFSM_DRAFT_2020_12},
@@ -348,6 +355,8 @@ static tokfsm_status read_keywords(reader *r)
         TF_TRY(read_values(r, value));
     if (ir->draft >= TOKFSM_DRAFT_6 && (value = keyword(r, "const")) != TF_TAPE_NONE)
         TF_TRY(read_const(r, value));
+    if ((value = keyword(r, "allOf")) != TF_TAPE_NONE)
+        TF_TRY(read_all_of(r, value));
     if ((value = keyword(r, "anyOf")) != TF_TAPE_NONE)
         TF_TRY(read_any_of(r, value));
     if ((value = keyword(r, "properties")) != TF_TAPE_NONE)
@@ -412,17 +421,15 @@ static tokfsm_status refuse_cycles(tf_ir *ir, tokfsm_error *err)
         while (depth > 0) {
             uint32_t at = path[depth - 1];
             const tf_schema *s = &ir->schemas[at];
-            uint32_t n_reference = s->reference != TF_NO_SCHEMA;
             uint32_t i = next[at]++;
-            if (i >= n_reference + s->n_any_of) {
+            uint32_t child = tf_in_place(s, i);
+            if (child == TF_NO_SCHEMA) {
                 state[at] = 2;
                 depth--;
                 continue;
             }
-            uint32_t child = i < n_reference ? s->reference : s->any_of[i - n_reference];
             if (state[child] == 1)
-                return tf_fail_node(err, TOKFSM_E_SCHEMA, ir->tape, s->node,
-                                    i < n_reference ? "$ref" : "anyOf",
+                return tf_fail_node(err, TOKFSM_E_SCHEMA, ir->tape, s->node, "",
                                     "the schema refers to itself without a step into the value");
             if (state[child] == 0) {
                 state[child] = 1;

@@ -138,7 +138,8 @@ def test_unforeseen_errors_are_one_line(capsys: pytest.CaptureFixture[str], monk
     (tokfsm.InternalError("state 7"), 70, "a bug in tokfsm: state 7"),
     (tokfsm.LimitError("work units: 10"), 2, "work units: 10"),
     (tokfsm.SchemaError("no", pointer="/a\nb", keyword="type"), 2, "no (at /a\\nb, keyword type)"),
-    (tokfsm.SchemaError("no"), 2, "no (at the root)"),
+    (tokfsm.SchemaError("no", keyword="type"), 2, "no (at the root, keyword type)"),
+    (tokfsm.SchemaError("no"), 2, "no"),
 ])
 def test_errors_in_words(error: BaseException, status: int, message: str | None, files: dict[str, str],
                          capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,12 +195,12 @@ def test_compile_options_are_kept(files: dict[str, str], capsys: pytest.CaptureF
     argv = ["compile", files["schema"], "--tokenizer", files["tokenizer"], "-q", "-o", "a.tokfsm"]
     assert main([*argv, "--whitespace", "flexible", "--max-whitespace", "3", "--property-order", "schema",
                  "--additional-properties", "closed", "--escapes", "minimal", "--numbers", "any", "--max-digits", "5",
-                 "--draft", "7", "--format", "annotate", "--unsupported", "relax"]) == 0
+                 "--draft", "7", "--format", "annotate", "--unsupported", "error"]) == 0
     assert main(["inspect", "--json", "a.tokfsm"]) == 0
     options = json.loads(capsys.readouterr().out)["options"]
     wanted = {"whitespace": "flexible", "max_whitespace": 3, "property_order": "schema",
               "additional_properties": "closed", "escapes": "minimal", "numbers": "any", "max_digits": 5,
-              "draft": "7", "format": "annotate", "unsupported": "relax"}
+              "draft": "7", "format": "annotate", "unsupported": "error"}
     assert {name: options[name] for name in wanted} == wanted
     assert main([*argv, "--indent", "2"]) == 0
     assert main(["inspect", "--json", "a.tokfsm"]) == 0
@@ -216,6 +217,8 @@ def test_compile_options_are_kept(files: dict[str, str], capsys: pytest.CaptureF
     (["--indent", "-1"], "not a count"),
     (["--indent", "two"], "not a count"),
     (["--max-digits", "1e3"], "not a count"),
+    (["--max-digits", "0"], "max_digits is 0"),
+    (["--unsupported", "relax"], "relax"),
     (["--draft", "5"], "invalid choice"),
 ])
 def test_compile_bad_options(files: dict[str, str], argv: list[str], words: str,
@@ -226,30 +229,31 @@ def test_compile_bad_options(files: dict[str, str], argv: list[str], words: str,
 
 @pytest.mark.parametrize(("text", "words"), [
     (b"", "empty"),
-    (b"  \n", ""),
-    (b'{"type": "obj', ""),
-    (b"{'type': 'object'}", ""),
-    (b'{"type": "object"} {}', ""),
-    (b'{"type": "object", "type": "array"}', ""),
-    (b'{"const": NaN}', ""),
-    (b'"\xff"', ""),
-    (b'"string"', ""),
-    (b"[]", ""),
-    (b"12", ""),
-    (b'{"properties": {"x": {"type": 3}}}', "at /properties/x"),
-    (b'{"properties": {"x": {"type": "strin"}}}', "at /properties/x"),
-    (b'{"properties": []}', "keyword properties"),
-    (b'{"required": "x"}', "keyword required"),
-    (b'{"minLength": -1}', "keyword minLength"),
-    (b'{"properties": {"x": {"$ref": "#/$defs/none"}}}', "at /properties/x, keyword $ref"),
-    (b'{"properties": {"x~/y": {"not": {}}}}', "at /properties/x~0~1y, keyword not"),
-    (b"false", ""),
-    (b'{"enum": []}', ""),
-    (b'{"type": "string", "minLength": 2, "maxLength": 1}', ""),
-    (b'{"type": "object", "properties": {"a": false}, "required": ["a"]}', ""),
-    (b'{"$defs": {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}, "minItems": 1}}, "$ref": "#/$defs/a"}', ""),
-    (b"[" * 200_000, ""),
-    (b'{"items":' * 100_000 + b"true" + b"}" * 100_000, ""),
+    (b"  \n", "at byte 3"),
+    (b'{"type": "obj', "at byte 13"),
+    (b"{'type': 'object'}", "at byte 1"),
+    (b'{"type": "object"} {}', "at byte 19"),
+    (b'{"type": "object", "type": "array"}', "twice"),
+    (b'{"const": NaN}', "NaN"),
+    (b'"\xff"', "at byte 1"),
+    (b'"string"', "object or a boolean"),
+    (b"[]", "object or a boolean"),
+    (b"12", "object or a boolean"),
+    (b'{"properties": {"x": {"type": 3}}}', "(at /properties/x/type, keyword type)"),
+    (b'{"properties": {"x": {"type": "strin"}}}', "(at /properties/x/type, keyword type)"),
+    (b'{"properties": []}', "(at /properties, keyword properties)"),
+    (b'{"required": "x"}', "(at /required, keyword required)"),
+    (b'{"minLength": -1}', "(at /minLength, keyword minLength)"),
+    (b'{"properties": {"x": {"$ref": "#/$defs/none"}}}', "(at /properties/x/$ref, keyword $ref)"),
+    (b'{"properties": {"x~/y": {"not": {}}}}', "(at /properties/x~0~1y/not, keyword not)"),
+    (b"false", "no value"),
+    (b'{"enum": []}', "no value"),
+    (b'{"type": "string", "minLength": 2, "maxLength": 1}', "no value"),
+    (b'{"type": "object", "properties": {"a": false}, "required": ["a"]}', "no value"),
+    (b'{"$defs": {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}, "minItems": 1}}, "$ref": "#/$defs/a"}',
+     "no value"),
+    (b"[" * 200_000, "depth"),
+    (b'{"items":' * 100_001 + b"true" + b"}" * 100_001, "depth"),
 ])
 def test_compile_bad_schemas(text: bytes, words: str, files: dict[str, str], tmp_path: Path,
                              capsys: pytest.CaptureFixture[str]) -> None:
@@ -323,6 +327,9 @@ def test_artifact_without_its_pack(files: dict[str, str], tmp_path: Path, capsys
                  "--no-embed-pack"]) == 0
     assert "without the pack" in capsys.readouterr().out
     assert os.path.getsize("x.tokfsm") < os.path.getsize(files["artifact"])
+    assert main(["inspect", "x.tokfsm"]) == 0  # beside it
+    [pack] = Path().glob("*.tokpack")
+    pack.unlink()
     assert main(["inspect", "x.tokfsm"]) == 0  # from the user's cache
     monkeypatch.setenv("TOKFSM_CACHE_DIR", str(tmp_path / "another"))
     capsys.readouterr()

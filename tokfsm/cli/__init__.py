@@ -92,7 +92,7 @@ def _version() -> str:
 def _explain(error: Exception) -> tuple[str, int]:
     """An exception as a line and an exit status."""
     message = str(error)
-    if isinstance(error, SchemaError):
+    if isinstance(error, SchemaError) and (error.pointer or error.keyword):
         where = f"at {error.pointer}" if error.pointer else "at the root"
         if error.keyword:
             where += f", keyword {error.keyword}"
