@@ -466,9 +466,9 @@ class Oracle:
         self.loose_alphabet = Alphabet(self.alphabet.bytes, loose=True)
         root = self._conjunction([schema])
         self.satisfiable(root, self.all_bytes)  # reads every reachable subschema
-        if not self.satisfiable(root, self.alphabet):
-            raise Unsatisfiable("no value can be written")
         self.start: State = Frame("root", (Entry(0, 0, root),), None, "value", static=(root,))
+        if not self.completable(self.start):
+            raise Unsatisfiable("no value can be written")
 
     # ---- the public questions ----
 
@@ -964,7 +964,7 @@ class Oracle:
             if (name not in seen and after is not None and self._name_ok(rules, name, depth, a)
                     and self._others(rules, seen | {name}, after, depth, a)):
                 return True
-        return a.has(b'"') and self._extra_key(rules, seen, position, b"", "", b"", depth, a)
+        return a.has(b'"') and self._extra_key(rules, seen, position, None, depth, a)
 
     def _key_can_finish(self, frame: Frame, entry: Entry, rules: ObjectRules, a: Alphabet) -> bool:
         if not a.has(b'"'):
@@ -976,12 +976,11 @@ class Oracle:
                     and self._value_ok(rules.child(name), frame.depth, a)
                     and self._others(rules, frame.seen | {name}, after, frame.depth, a)):
                 return True
-        return self._extra_key(rules, frame.seen, entry.position, frame.text, frame.content, frame.pending,
-                               frame.depth, a)
+        return self._extra_key(rules, frame.seen, entry.position, frame, frame.depth, a)
 
-    def _extra_key(self, rules: ObjectRules, seen: frozenset[str], position: int, text: bytes, content: str,
-                   pending: bytes, depth: int, a: Alphabet) -> bool:
-        """Whether the key begun can become one that is neither declared nor seen."""
+    def _extra_key(self, rules: ObjectRules, seen: frozenset[str], position: int, key: Frame | None,
+                   depth: int, a: Alphabet) -> bool:
+        """Whether the key begun in `key`, if any, can become one that is neither declared nor seen."""
         if not self._value_ok(rules.extra, depth, a):
             return False
         if rules.ordered:
@@ -990,14 +989,18 @@ class Oracle:
             position = len(rules.order)
         if not self._others(rules, seen, position, depth, a):
             return False
-        taken = seen | set(rules.order)  # a name that only other branches declare may come, unescaped
+        pending = b"" if key is None else key.pending
         if pending and not self._char_can_end(pending, a):
             return False
         if self._char_can_end(b"", a):
             return True  # ever longer names: finitely many are taken
-        if not pending:
-            return content not in taken
-        return any(content + char not in taken for _, char in self._char_endings(pending, a))
+        # no character can be written whole: the name is what it is, or ends with the character begun
+        taken, declared = seen | set(rules.order), frozenset() if key is None else self._declared(key)
+        text, content = (b"", "") if key is None else (key.text, key.content)
+        names = [(text, content)] if not pending else (
+            (text + rest, content + char) for rest, char in self._char_endings(pending, a))
+        return any(name not in taken and (name not in declared or spelled == literal(name))
+                   for spelled, name in names)
 
     def _array_can_finish(self, frame: Frame, entry: Entry, a: Alphabet) -> bool:
         rules, depth = self.array_rules(entry.what), frame.depth

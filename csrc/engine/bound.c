@@ -272,15 +272,10 @@ static bool lexeme_costs(tf_run *run, const tf_configuration *c, costs *out)
         string_costs(run, c, out);
         return true;
     case TF_IN_NUMBER: {
-        const tf_nstate *state = c->at;
-        const tf_number_rules *rules = state->rules;
-        const uint32_t *cost = tf_number_cost(run->m, state, &run->call);
-        const uint64_t *alive = tf_words(&c->alive, rules->n_words);
+        const uint32_t *cost = tf_number_cost(run->m, c->at, &run->call);
         none(out, c->value->n);
-        for (uint32_t i = 0; cost != NULL && i < rules->n_branches; i++)
-            for (uint32_t j = 0; tf_word_bit(alive, i) && j < c->value->n; j++)
-                if (tf_word_bit(rules->outcome[i], j))
-                    keep_less(&out->of[j], cost[i]);
+        if (cost != NULL)
+            memcpy(out->of, cost, c->value->n * sizeof *cost);
         return true;
     }
     case TF_IN_LITERAL:

@@ -60,7 +60,7 @@ typedef struct tf_configuration {
     const tf_value *value;   /* VALUE, STRING, NUMBER, LITERAL; VALUE may be NULL after `[` */
     const void *at;          /* STRING, NAME: tf_strings; NUMBER: tf_nstate */
     const tf_text *text;     /* decoded, where strings->n_literals or names need it */
-    tf_bits alive;           /* obligations of `value`; NUMBER: branches of its rules */
+    tf_bits alive;           /* obligations of `value` */
     uint64_t n;              /* strings: characters begun; gaps: white space so far;
                                 literals: bytes so far */
     uint32_t low, high, pos; /* TF_ON; LITERAL: low is which */

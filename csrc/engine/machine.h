@@ -71,24 +71,22 @@ typedef struct tf_strings {
 enum { TF_N_MINUS = 10, TF_N_POINT, TF_N_EXP, TF_N_PLUS, TF_N_CLASSES };
 
 /*
- * Numbers are told apart by *branches*: each obligation's ways of admitting numbers (anyOf
- * chosen, an enum counts as one). The spelling rules look at all branches alive
- * (docs/spelling.md): a fraction needs, under numbers="plain", one that does not want an
- * integer; an exponent needs that none constrains the value.
+ * Spelling rules that look at all obligations alive (docs/spelling.md): a fraction needs,
+ * under numbers="plain", one that does not want an integer; an exponent needs that none
+ * constrains the value.
  */
 typedef struct tf_number_rules {
-    uint32_t n_branches, n_words;     /* n_words: of a set of branches */
-    const uint64_t *const *outcome;   /* [n_branches][value->n_words]: obligations it satisfies */
-    const uint64_t *integers_only;    /* branches that want an integer */
-    const uint64_t *any_number;       /* branches that every number satisfies */
+    uint32_t n, n_words;           /* obligations of the position */
+    const uint64_t *integers_only; /* those that want an integer */
+    const uint64_t *any_number;    /* those that every number satisfies */
 } tf_number_rules;
 
 struct tf_nstate {
     const tf_number_rules *rules;
-    const uint64_t *live; /* branches that some continuation satisfies */
-    const uint64_t *end;  /* branches satisfied if the number ends here */
+    const uint64_t *live; /* obligations that some continuation satisfies */
+    const uint64_t *end;  /* outcome if the number ends here; all zero: it may not */
     _Atomic(const tf_nstate *) next[TF_N_CLASSES]; /* &tf_number_dead: no transition */
-    _Atomic(const uint32_t *) cost; /* [n_branches] tokens to an end that satisfies it */
+    _Atomic(const uint32_t *) cost; /* [n] tokens to an end that satisfies obligation i */
     const void *build; /* compile half */
     uint32_t id;       /* artifacts */
 };

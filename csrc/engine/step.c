@@ -501,35 +501,11 @@ static bool number_moves(tf_run *run, tf_configuration *c, const tf_nstate *from
 static bool begin_number(tf_run *run, tf_configuration *c, uint8_t byte)
 {
     const tf_nstate *start = tf_value_number(run->m, c->value, &run->call);
-    if (start == NULL || start == &tf_number_dead)
-        return false;
-    const tf_number_rules *rules = start->rules;
-    const uint64_t *obligations = tf_words(&c->alive, c->value->n_words);
-    tf_scratch_words branches;
-    memset(branches.words, 0, rules->n_words * sizeof *branches.words);
-    for (uint32_t i = 0; i < rules->n_branches; i++)
-        if (tf_words_meet(rules->outcome[i], obligations, c->value->n_words))
-            tf_word_set(branches.words, i);
-    if (!tf_bits_keep(run, branches.words, rules->n_words, &c->alive) ||
-        !number_moves(run, c, start, byte) || !begin_first_item(run, c))
+    if (start == NULL || start == &tf_number_dead || !number_moves(run, c, start, byte) ||
+        !begin_first_item(run, c))
         return false;
     c->mode = TF_IN_NUMBER;
     return true;
-}
-
-/* Obligations that the number satisfies if it ends here; false: it may not end. */
-static bool number_outcome(const tf_configuration *c, uint64_t *outcome)
-{
-    const tf_nstate *state = c->at;
-    const tf_number_rules *rules = state->rules;
-    tf_scratch_words ended;
-    tf_meet(ended.words, state->end, tf_words(&c->alive, rules->n_words), rules->n_words);
-    memset(outcome, 0, c->value->n_words * sizeof *outcome);
-    for (uint32_t i = tf_words_next(ended.words, rules->n_words, 0); i != UINT32_MAX;
-         i = tf_words_next(ended.words, rules->n_words, i + 1))
-        for (uint32_t w = 0; w < c->value->n_words; w++)
-            outcome[w] |= rules->outcome[i][w];
-    return tf_words_any(ended.words, rules->n_words);
 }
 
 static const char *const literal_text[TF_N_LITERALS] = {"null", "false", "true"};
@@ -667,8 +643,11 @@ bool tf_step(tf_run *run, tf_configuration *c, uint8_t byte)
     case TF_IN_NUMBER: {
         if (tf_number_class(byte) < TF_N_CLASSES)
             return number_moves(run, c, c->at, byte);
+        const tf_nstate *state = c->at;
+        uint32_t n_words = state->rules->n_words;
         tf_scratch_words outcome;
-        return c->top != NULL && number_outcome(c, outcome.words) &&
+        tf_meet(outcome.words, state->end, tf_words(&c->alive, n_words), n_words);
+        return c->top != NULL && tf_words_any(outcome.words, n_words) &&
                finish_value(run, c, outcome.words) && step_after(run, c, byte);
     }
     default: return false; /* TF_AT_END */

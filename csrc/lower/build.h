@@ -31,22 +31,12 @@ typedef struct tf_alternative {
     const tf_obligation *atoms; /* in text order */
 } tf_alternative;
 
-static inline bool tf_same_alternative(const tf_alternative *a, const tf_alternative *b)
-{
-    return a == b || (a->n_atoms == b->n_atoms &&
-                      (a->n_atoms == 0 ||
-                       memcmp(a->atoms, b->atoms, a->n_atoms * sizeof *a->atoms) == 0));
-}
-
 typedef struct tf_alternatives {
     uint32_t n;
     const tf_alternative *const *items;
 } tf_alternatives;
 
 enum { TF_UNKNOWN, TF_PENDING, TF_KNOWN };
-
-/* What an obligation set is expanded for. */
-enum { TF_FOR_ARRAY, TF_FOR_OBJECT, TF_FOR_NUMBER, TF_N_EXPANSIONS };
 
 typedef struct tf_oset {
     uint32_t id, n;
@@ -55,7 +45,7 @@ typedef struct tf_oset {
     uint8_t sat_state, satisfiable;
     uint8_t cost_state;
     tf_cost cost;
-    const tf_alternatives *expanded[TF_N_EXPANSIONS]; /* NULL: not expanded yet */
+    const tf_alternatives *object, *array; /* NULL: not expanded yet */
 } tf_oset;
 
 typedef struct tf_kind_build { /* beside a kind */
@@ -102,7 +92,7 @@ void *tf_take(tf_build *b, size_t n_bytes, tokfsm_status *status); /* cleared */
 
 /* obligations.c */
 tokfsm_status tf_oset_of(tf_build *b, const tf_obligation *items, uint32_t n, tf_oset **oset);
-tokfsm_status tf_expand(tf_build *b, tf_oset *oset, int what, const tf_alternatives **found);
+tokfsm_status tf_expand(tf_build *b, tf_oset *oset, bool object, const tf_alternatives **found);
 /* What `alternative` asks of member `name` (NULL: of a name that no alternative speaks of), or
    of item i; *oset is NULL where it admits none. */
 tokfsm_status tf_member_oset(tf_build *b, const tf_alternative *alternative, const char *name,
@@ -127,9 +117,6 @@ typedef struct tf_scalar {
     uint64_t n_chars;  /* strings */
     bool is_integer;   /* numbers */
 } tf_scalar;
-/* The atom's own keywords alone: what is applied in place is in other atoms. */
-tokfsm_status tf_evaluate_atom(tf_build *b, tf_obligation atom, const tf_scalar *scalar,
-                               bool *holds);
 tokfsm_status tf_evaluate(tf_build *b, const tf_oset *oset, const tf_scalar *scalar, bool *holds);
 /* Visit the schemas that apply in place to values of the obligations. */
 typedef tokfsm_status (*tf_schema_visitor)(tf_build *b, void *context, const tf_schema *schema);

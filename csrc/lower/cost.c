@@ -98,8 +98,7 @@ static tokfsm_status scalar_cost(tf_build *b, tf_oset *oset, tf_cost *best)
     if (start != &tf_number_dead) {
         const uint32_t *cost;
         TF_TRY(tf_build_number_cost(b, start, &cost));
-        for (uint32_t i = 0; i < start->rules->n_branches; i++)
-            keep_less(best, tokens(cost[i]));
+        keep_less(best, tokens(cost[0]));
     }
     return string_cost(b, value, best);
 }
@@ -207,7 +206,7 @@ static tokfsm_status relax(tf_build *b, tf_oset *oset, bool *changed)
     tf_cost best = oset->cost;
     for (int object = 0; object < 2; object++) {
         const tf_alternatives *found;
-        TF_TRY(tf_expand(b, oset, object ? TF_FOR_OBJECT : TF_FOR_ARRAY, &found));
+        TF_TRY(tf_expand(b, oset, object, &found));
         for (uint32_t i = 0; i < found->n; i++) {
             tf_cost cost;
             TF_TRY(tf_spend(b->budget, b->err));
@@ -230,7 +229,7 @@ static tokfsm_status solve(tf_build *b, closure *c)
         TF_TRY(scalar_cost(b, oset, &oset->cost));
         for (int object = 0; object < 2; object++) {
             const tf_alternatives *found;
-            TF_TRY(tf_expand(b, oset, object ? TF_FOR_OBJECT : TF_FOR_ARRAY, &found));
+            TF_TRY(tf_expand(b, oset, object, &found));
             for (uint32_t k = 0; k < found->n; k++) {
                 TF_TRY(tf_spend(b->budget, b->err));
                 TF_TRY(tf_each_need(b, found->items[k], object, add_to_closure, c));

@@ -67,17 +67,6 @@ static bool type_admits(const tf_schema *s, const tf_scalar *v)
     }
 }
 
-/* What the schema's own keywords say. */
-static tokfsm_status own_keywords(tf_build *b, const tf_schema *s, const tf_scalar *v, bool *holds)
-{
-    *holds = !s->is_false && type_admits(s, v);
-    if (*holds && v->type == TF_JSON_STRING)
-        *holds = v->n_chars >= s->min_length && v->n_chars <= s->max_length;
-    if (*holds && s->has_values)
-        TF_TRY(among_values(b, s, v->node, holds));
-    return TOKFSM_OK;
-}
-
 static tokfsm_status evaluate(tf_build *b, uint32_t id, const tf_scalar *v, uint32_t nesting,
                               bool *holds)
 {
@@ -86,7 +75,11 @@ static tokfsm_status evaluate(tf_build *b, uint32_t id, const tf_scalar *v, uint
     if (nesting > MAX_NESTING)
         return tf_fail_node(b->err, TOKFSM_E_LIMIT, &b->tape, s->node, "",
                             "schemas that apply in place are nested deeper than %d", MAX_NESTING);
-    TF_TRY(own_keywords(b, s, v, holds));
+    *holds = !s->is_false && type_admits(s, v);
+    if (*holds && v->type == TF_JSON_STRING)
+        *holds = v->n_chars >= s->min_length && v->n_chars <= s->max_length;
+    if (*holds && s->has_values)
+        TF_TRY(among_values(b, s, v->node, holds));
     if (*holds && s->reference != TF_NO_SCHEMA)
         TF_TRY(evaluate(b, s->reference, v, nesting + 1, holds));
     for (uint32_t i = 0; i < s->n_all_of && *holds; i++)
@@ -99,26 +92,16 @@ static tokfsm_status evaluate(tf_build *b, uint32_t id, const tf_scalar *v, uint
     return TOKFSM_OK;
 }
 
-tokfsm_status tf_evaluate_atom(tf_build *b, tf_obligation atom, const tf_scalar *scalar,
-                               bool *holds)
-{
-    uint32_t index = tf_obligation_index(atom);
-    if (tf_obligation_tag(atom) != TF_EQUALS)
-        return own_keywords(b, &b->ir.schemas[index], scalar, holds);
-    *holds = scalar->node != TF_TAPE_NONE &&
-             tf_tape_equal(&b->tape, index, &b->tape, scalar->node);
-    return TOKFSM_OK;
-}
-
 tokfsm_status tf_evaluate(tf_build *b, const tf_oset *oset, const tf_scalar *scalar, bool *holds)
 {
     *holds = true;
     for (uint32_t i = 0; i < oset->n && *holds; i++) {
-        tf_obligation o = oset->items[i];
-        if (tf_obligation_tag(o) == TF_EQUALS)
-            TF_TRY(tf_evaluate_atom(b, o, scalar, holds));
+        uint32_t index = tf_obligation_index(oset->items[i]);
+        if (tf_obligation_tag(oset->items[i]) == TF_EQUALS)
+            *holds = scalar->node != TF_TAPE_NONE &&
+                     tf_tape_equal(&b->tape, index, &b->tape, scalar->node);
         else
-            TF_TRY(evaluate(b, tf_obligation_index(o), scalar, 0, holds));
+            TF_TRY(evaluate(b, index, scalar, 0, holds));
     }
     return TOKFSM_OK;
 }

@@ -16,13 +16,20 @@ typedef struct alternatives {
     uint32_t n;
 } alternatives;
 
+static bool same_alternative(const tf_alternative *a, const tf_alternative *b)
+{
+    return a == b || (a->n_atoms == b->n_atoms &&
+                      (a->n_atoms == 0 ||
+                       memcmp(a->atoms, b->atoms, a->n_atoms * sizeof *a->atoms) == 0));
+}
+
 /* The satisfiable alternatives of all obligations; equal ones share one place. */
 static tokfsm_status collect(tf_build *b, const tf_value *value, bool object, alternatives *all)
 {
     size_t n_most = 0;
     for (uint32_t i = 0; i < value->n; i++) {
         const tf_alternatives *found;
-        TF_TRY(tf_expand(b, tf_value_oset(b, value, i), object ? TF_FOR_OBJECT : TF_FOR_ARRAY, &found));
+        TF_TRY(tf_expand(b, tf_value_oset(b, value, i), object, &found));
         n_most += found->n;
     }
     tokfsm_status status = TOKFSM_OK;
@@ -32,11 +39,11 @@ static tokfsm_status collect(tf_build *b, const tf_value *value, bool object, al
         return status;
     for (uint32_t i = 0; i < value->n; i++) {
         const tf_alternatives *found;
-        TF_TRY(tf_expand(b, tf_value_oset(b, value, i), object ? TF_FOR_OBJECT : TF_FOR_ARRAY, &found));
+        TF_TRY(tf_expand(b, tf_value_oset(b, value, i), object, &found));
         for (uint32_t k = 0; k < found->n; k++) {
             TF_TRY(tf_spend(b->budget, b->err));
             uint32_t at = 0;
-            while (at < all->n && !tf_same_alternative(all->items[at], found->items[k]))
+            while (at < all->n && !same_alternative(all->items[at], found->items[k]))
                 at++;
             if (at == all->n) {
                 bool satisfiable;

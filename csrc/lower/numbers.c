@@ -1,5 +1,5 @@
 /*
- * Numbers of a value position, told apart by branches. A state is what the digits so far leave open: the phase of
+ * Numbers of a value position. A state is what the digits so far leave open: the phase of
  * RFC 8259 §6, whether the fraction is zero so far, and the enum values (constants) whose digits
  * agree. Numbers are compared by exact value; spelling rules: docs/spelling.md (d).
  */
@@ -11,7 +11,7 @@ typedef struct constant {
     tf_decimal value;
     uint32_t node;
     uint32_t n_integer, n_fraction; /* digits of the plain spelling; fraction without zeros */
-    const uint64_t *plain;    /* branches satisfied when spelled without a point */
+    const uint64_t *plain;    /* outcome when spelled without a point */
     const uint64_t *pointed;  /* ... with one */
 } constant;
 
@@ -19,10 +19,9 @@ typedef struct constant {
 typedef struct numbers {
     tf_number_rules rules;
     const tf_value *value;
-    const tf_alternative **branches;
     constant *constants;
     uint32_t n_constants;
-    const uint64_t *integer, *fraction; /* branches satisfied by numbers that are no constant */
+    const uint64_t *integer, *fraction; /* outcomes of numbers that are no constant */
     uint32_t id;
 } numbers;
 
@@ -87,64 +86,20 @@ static tokfsm_status gather_schema(tf_build *b, void *context, const tf_schema *
     return TOKFSM_OK;
 }
 
-/* The branches that hold for a number. */
-static tokfsm_status outcome_of(tf_build *b, const numbers *of, uint32_t node, bool is_integer,
+static tokfsm_status outcome_of(tf_build *b, const tf_value *value, uint32_t node, bool is_integer,
                                 const uint64_t **outcome)
 {
     tokfsm_status status = TOKFSM_OK;
-    uint64_t *words = tf_take(b, of->rules.n_words * sizeof *words, &status);
+    uint64_t *words = tf_take(b, value->n_words * sizeof *words, &status);
     tf_scalar scalar = {TF_JSON_NUMBER, node, 0, is_integer};
-    for (uint32_t i = 0; i < of->rules.n_branches && status == TOKFSM_OK; i++) {
-        const tf_alternative *branch = of->branches[i];
-        bool holds = true;
-        for (uint32_t k = 0; k < branch->n_atoms && holds && status == TOKFSM_OK; k++)
-            status = tf_evaluate_atom(b, branch->atoms[k], &scalar, &holds);
+    for (uint32_t i = 0; i < value->n && status == TOKFSM_OK; i++) {
+        bool holds;
+        status = tf_evaluate(b, tf_value_oset(b, value, i), &scalar, &holds);
         if (status == TOKFSM_OK && holds)
             tf_word_set(words, i);
     }
     *outcome = words;
     return status;
-}
-
-/* The branches of all obligations; equal ones share one place. */
-static tokfsm_status make_branches(tf_build *b, numbers *of)
-{
-    const tf_value *value = of->value;
-    size_t n_most = 0;
-    for (uint32_t i = 0; i < value->n; i++) {
-        const tf_alternatives *found;
-        TF_TRY(tf_expand(b, tf_value_oset(b, value, i), TF_FOR_NUMBER, &found));
-        n_most += found->n;
-    }
-    tokfsm_status status = TOKFSM_OK;
-    of->branches = tf_take(b, n_most * sizeof *of->branches, &status);
-    uint64_t **outcome = tf_take(b, n_most * sizeof *outcome, &status);
-    if (status != TOKFSM_OK)
-        return status;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < value->n; i++) {
-        const tf_alternatives *found;
-        TF_TRY(tf_expand(b, tf_value_oset(b, value, i), TF_FOR_NUMBER, &found));
-        for (uint32_t k = 0; k < found->n; k++) {
-            uint32_t at = 0;
-            while (at < n && !tf_same_alternative(of->branches[at], found->items[k]))
-                at++;
-            if (at == n) {
-                if (n >= TF_MAX_ALTERNATIVES)
-                    return tf_fail(b->err, TOKFSM_E_LIMIT, "over %u alternatives for one number",
-                                   TF_MAX_ALTERNATIVES);
-                of->branches[n] = found->items[k];
-                outcome[n++] = tf_take(b, value->n_words * sizeof **outcome, &status);
-                if (status != TOKFSM_OK)
-                    return status;
-            }
-            tf_word_set(outcome[at], i);
-        }
-    }
-    of->rules.n_branches = n;
-    of->rules.n_words = tf_words_for(n);
-    of->rules.outcome = (const uint64_t *const *)outcome;
-    return TOKFSM_OK;
 }
 
 static bool within_digits(const tf_build *b, const constant *c)
@@ -155,13 +110,13 @@ static bool within_digits(const tf_build *b, const constant *c)
 
 static tokfsm_status make_constants(tf_build *b, gathering *g, numbers *of)
 {
-    uint32_t n_words = of->rules.n_words;
+    const tf_value *value = of->value;
     tokfsm_status status = TOKFSM_OK;
     of->constants = tf_take(b, g->constants.n * sizeof *of->constants, &status);
-    const uint64_t *nothing = tf_take(b, n_words * sizeof *nothing, &status);
+    const uint64_t *nothing = tf_take(b, value->n_words * sizeof *nothing, &status);
     if (status != TOKFSM_OK)
         return status;
-    size_t n_bytes = n_words * sizeof(uint64_t);
+    size_t n_bytes = value->n_words * sizeof(uint64_t);
     bool draft_4 = b->ir.draft == TOKFSM_DRAFT_4;
     for (size_t i = 0; i < g->constants.n; i++) {
         constant c = g->constants.items[i];
@@ -172,9 +127,9 @@ static tokfsm_status make_constants(tf_build *b, gathering *g, numbers *of)
         if (known)
             continue;
         bool is_integer = tf_decimal_is_integer(&c.value);
-        TF_TRY(outcome_of(b, of, c.node, is_integer, &c.plain));
+        TF_TRY(outcome_of(b, value, c.node, is_integer, &c.plain));
         /* Draft 4 tells integers by their spelling: 1.0 is none. */
-        TF_TRY(outcome_of(b, of, c.node, is_integer && !draft_4, &c.pointed));
+        TF_TRY(outcome_of(b, value, c.node, is_integer && !draft_4, &c.pointed));
         if (!within_digits(b, &c) || c.n_fraction > 0)
             c.plain = nothing;
         if (!within_digits(b, &c))
@@ -193,32 +148,27 @@ static tokfsm_status make_numbers(tf_build *b, const tf_value *value, gathering 
     TF_TRY(tf_visit_in_place(b, value, gather_schema, gather_node, g));
     tokfsm_status status = TOKFSM_OK;
     numbers *of = tf_take(b, sizeof *of, &status);
+    uint64_t *integers_only = tf_take(b, value->n_words * sizeof(uint64_t), &status);
+    uint64_t *any_number = tf_take(b, value->n_words * sizeof(uint64_t), &status);
     if (status != TOKFSM_OK)
         return status;
     of->value = value;
-    TF_TRY(make_branches(b, of));
-    uint32_t n_words = of->rules.n_words;
-    uint64_t *integers_only = tf_take(b, n_words * sizeof(uint64_t), &status);
-    uint64_t *any_number = tf_take(b, n_words * sizeof(uint64_t), &status);
-    if (status != TOKFSM_OK)
-        return status;
-    TF_TRY(outcome_of(b, of, TF_TAPE_NONE, true, &of->integer));
-    TF_TRY(outcome_of(b, of, TF_TAPE_NONE, false, &of->fraction));
+    TF_TRY(outcome_of(b, value, TF_TAPE_NONE, true, &of->integer));
+    TF_TRY(outcome_of(b, value, TF_TAPE_NONE, false, &of->fraction));
     TF_TRY(make_constants(b, g, of));
-    for (uint32_t w = 0; w < n_words; w++) {
+    for (uint32_t w = 0; w < value->n_words; w++) {
         integers_only[w] = ~of->fraction[w];
         any_number[w] = of->fraction[w] & of->integer[w];
     }
     for (uint32_t k = 0; k < of->n_constants; k++) {
         const constant *c = &of->constants[k];
-        for (uint32_t w = 0; w < n_words; w++) {
+        for (uint32_t w = 0; w < value->n_words; w++) {
             if (c->n_fraction > 0)
                 integers_only[w] &= ~c->pointed[w];
             any_number[w] &= c->pointed[w];
         }
     }
-    of->rules.integers_only = integers_only;
-    of->rules.any_number = any_number;
+    of->rules = (tf_number_rules){value->n, value->n_words, integers_only, any_number};
     *made = of;
     return TOKFSM_OK;
 }
@@ -444,12 +394,12 @@ tokfsm_status tf_build_number(tf_build *b, const tf_value *value, const tf_nstat
 
 /*
  * Breadth-first over the bytes that are tokens by themselves, exponents left out, until every
- * branch that is live has an end.
+ * obligation that is live has an end.
  */
 tokfsm_status tf_build_number_cost(tf_build *b, const tf_nstate *state, const uint32_t **cost)
 {
     const numbers *of = ((const state_build *)state->build)->of;
-    uint32_t n = of->rules.n_branches, left = 0;
+    uint32_t n = of->value->n, left = 0;
     tokfsm_status status = TOKFSM_OK;
     uint32_t *costs = tf_take(b, n * sizeof *costs, &status);
     if (status != TOKFSM_OK)

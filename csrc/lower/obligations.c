@@ -112,7 +112,7 @@ typedef struct partial {
 
 typedef struct expansion {
     tf_build *b;
-    int what; /* TF_FOR_* */
+    bool object;
     partial **queue_end; /* breadth-first, so that branches stay in text order */
     struct { const tf_alternative **items; size_t n, capacity; } found;
     tf_arena scratch;
@@ -169,17 +169,11 @@ static tokfsm_status branch(expansion *e, const partial *p, task t)
 static tokfsm_status expand_schema(expansion *e, partial *p, uint32_t id, bool *dead)
 {
     const tf_schema *s = &e->b->ir.schemas[id];
-    static const uint32_t types[] = {TF_TYPE_ARRAY, TF_TYPE_OBJECT,
-                                     TF_TYPE_INTEGER | TF_TYPE_NUMBER};
-    if (s->is_false || !(s->types & types[e->what])) {
+    if (s->is_false || !(s->types & (e->object ? TF_TYPE_OBJECT : TF_TYPE_ARRAY))) {
         *dead = true;
         return TOKFSM_OK;
     }
-    /* The values of an enum of numbers are one alternative: they stay in the atom. */
-    bool number = e->what == TF_FOR_NUMBER;
-    bool says = number ? s->has_values || !(s->types & TF_TYPE_NUMBER)
-                       : e->what == TF_FOR_OBJECT ? s->has_object : s->has_array;
-    if (says) {
+    if (e->object ? s->has_object : s->has_array) {
         tf_obligation atom = tf_obligation_of(id, TF_HOLDS);
         for (uint32_t i = 0; i < p->n_atoms; i++)
             if (p->atoms[i] == atom)
@@ -188,7 +182,7 @@ static tokfsm_status expand_schema(expansion *e, partial *p, uint32_t id, bool *
     }
     if (s->has_any_of)
         TF_TRY(push(e, p, (task){CHOOSE_BRANCH, id}));
-    if (s->has_values && !number)
+    if (s->has_values)
         TF_TRY(push(e, p, (task){CHOOSE_VALUE, id}));
     for (uint32_t i = s->n_all_of; i-- > 0;)
         TF_TRY(push(e, p, (task){HOLDS, s->all_of[i]}));
@@ -200,8 +194,7 @@ static tokfsm_status expand_schema(expansion *e, partial *p, uint32_t id, bool *
 static tokfsm_status expand_equal(expansion *e, partial *p, uint32_t node, bool *dead)
 {
     const tf_tape *tape = &e->b->tape;
-    static const uint32_t types[] = {TF_JSON_ARRAY, TF_JSON_OBJECT, TF_JSON_NUMBER};
-    if (tape->nodes[node].type != types[e->what]) {
+    if (tape->nodes[node].type != (e->object ? TF_JSON_OBJECT : TF_JSON_ARRAY)) {
         *dead = true;
     } else if (p->equals == TF_TAPE_NONE) {
         p->equals = node;
@@ -283,11 +276,11 @@ static tokfsm_status run_expansion(expansion *e, const tf_oset *oset)
     return TOKFSM_OK;
 }
 
-tokfsm_status tf_expand(tf_build *b, tf_oset *oset, int what, const tf_alternatives **found)
+tokfsm_status tf_expand(tf_build *b, tf_oset *oset, bool object, const tf_alternatives **found)
 {
-    const tf_alternatives **memo = &oset->expanded[what];
+    const tf_alternatives **memo = object ? &oset->object : &oset->array;
     if (*memo == NULL) {
-        expansion e = {.b = b, .what = what};
+        expansion e = {.b = b, .object = object};
         tf_arena_init(&e.scratch, &b->arena.allocator);
         tokfsm_status status = run_expansion(&e, oset);
         tf_alternatives *list = tf_take(b, sizeof *list, &status);

@@ -95,7 +95,7 @@ static tokfsm_status note_unmet(void *context, tf_oset *oset)
 static tokfsm_status container_satisfiable(tf_build *b, tf_oset *oset, bool object, bool *met)
 {
     const tf_alternatives *found;
-    TF_TRY(tf_expand(b, oset, object ? TF_FOR_OBJECT : TF_FOR_ARRAY, &found));
+    TF_TRY(tf_expand(b, oset, object, &found));
     *met = false;
     for (uint32_t i = 0; i < found->n && !*met; i++) {
         bool all = true;
@@ -135,7 +135,7 @@ static tokfsm_status depend(tf_build *b, tf_oset *oset, closure *c)
 {
     for (int object = 0; object < 2; object++) {
         const tf_alternatives *found;
-        TF_TRY(tf_expand(b, oset, object ? TF_FOR_OBJECT : TF_FOR_ARRAY, &found));
+        TF_TRY(tf_expand(b, oset, object, &found));
         for (uint32_t i = 0; i < found->n; i++) {
             TF_TRY(tf_spend(b->budget, b->err));
             TF_TRY(tf_each_need(b, found->items[i], object, add_to_closure, c));
