@@ -1,6 +1,9 @@
 /* Exported compile functions: check arguments, then call stages. */
 #include "engine/automaton.h"
-#include "lower/build.h"
+#include "artifact/format.h"
+#include "base/lock.h"
+#include "engine/options.h"
+#include "lower/explore.h"
 
 static void free_build(tokfsm_automaton *automaton)
 {
@@ -11,8 +14,9 @@ static void free_build(tokfsm_automaton *automaton)
 
 static tokfsm_statistics statistics_of(const tokfsm_automaton *automaton)
 {
-    const tf_build *b = (const tf_build *)(const void *)automaton->machine;
+    tf_build *b = tf_build_of(automaton->machine);
     tokfsm_statistics s = {0};
+    tf_lock(&b->machine.lock); /* the lists move while a hook appends */
     s.values = b->values.n;
     s.frames = b->kinds.n;
     s.number_states = b->nstates.n;
@@ -24,41 +28,8 @@ static tokfsm_statistics statistics_of(const tokfsm_automaton *automaton)
     }
     s.bytes = b->arena.n_bytes + b->text_arena.n_bytes;
     s.closed = automaton->closed;
+    tf_unlock(&b->machine.lock);
     return s;
-}
-
-static tokfsm_status check_options(const tokfsm_options *o, tokfsm_error *err)
-{
-    static const struct {
-        size_t offset;
-        uint32_t most;
-        const char *name;
-    } fields[] = {
-        {offsetof(tokfsm_options, property_order), TOKFSM_ORDER_SCHEMA, "property_order"},
-        {offsetof(tokfsm_options, additional_properties), TOKFSM_ADDITIONAL_CLOSED,
-         "additional_properties"},
-        {offsetof(tokfsm_options, whitespace), TOKFSM_WHITESPACE_INDENT, "whitespace"},
-        {offsetof(tokfsm_options, escapes), TOKFSM_ESCAPES_MINIMAL, "escapes"},
-        {offsetof(tokfsm_options, numbers), TOKFSM_NUMBERS_ANY, "numbers"},
-        {offsetof(tokfsm_options, format), TOKFSM_FORMAT_ANNOTATE, "format"},
-        {offsetof(tokfsm_options, unsupported), TOKFSM_UNSUPPORTED_RELAX, "unsupported"},
-        {offsetof(tokfsm_options, draft), TOKFSM_DRAFT_2020_12, "draft"},
-        {offsetof(tokfsm_options, indent), 1024, "indent"},
-    };
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        uint32_t value;
-        memcpy(&value, (const char *)o + fields[i].offset, sizeof value);
-        if (value > fields[i].most)
-            return tf_fail(err, TOKFSM_E_ARGUMENT, "option %s is out of range: %u", fields[i].name,
-                           value);
-    }
-    if (o->draft != TOKFSM_DRAFT_AUTO && (o->draft < TOKFSM_DRAFT_4 || o->draft == 5))
-        return tf_fail(err, TOKFSM_E_ARGUMENT, "option draft is out of range: %u", o->draft);
-    if (o->max_digits == 0)
-        return tf_fail(err, TOKFSM_E_ARGUMENT, "option max_digits must be at least 1");
-    if (o->unsupported == TOKFSM_UNSUPPORTED_RELAX)
-        return tf_fail(err, TOKFSM_E_UNSUPPORTED, "unsupported=\"relax\" is not supported");
-    return TOKFSM_OK;
 }
 
 tokfsm_status tokfsm_compile(const uint8_t *schema, size_t n_bytes, tokfsm_pack *pack,
@@ -73,7 +44,9 @@ tokfsm_status tokfsm_compile(const uint8_t *schema, size_t n_bytes, tokfsm_pack 
     tokfsm_options_default(&chosen);
     if (options != NULL)
         chosen = *options;
-    TF_TRY(check_options(&chosen, err));
+    TF_TRY(tf_options_check(&chosen, err));
+    if (chosen.unsupported == TOKFSM_UNSUPPORTED_RELAX)
+        return tf_fail(err, TOKFSM_E_UNSUPPORTED, "unsupported=\"relax\" is not supported");
     tokfsm_limits bounds;
     tokfsm_limits_default(&bounds);
     if (limits != NULL)
@@ -118,4 +91,35 @@ tokfsm_status tokfsm_compile(const uint8_t *schema, size_t n_bytes, tokfsm_pack 
     made->free_machine = free_build;
     *automaton = made;
     return TOKFSM_OK;
+}
+
+tokfsm_status tokfsm_automaton_precompile(tokfsm_automaton *automaton, const tokfsm_cancel *cancel,
+                                          tokfsm_error *err)
+{
+    if (automaton == NULL)
+        return tf_fail(err, TOKFSM_E_ARGUMENT, "automaton is NULL");
+    tf_machine *m = automaton->machine;
+    if (m->hooks == NULL)
+        return TOKFSM_OK; /* opened: all of it is there */
+    tf_budget budget;
+    tf_budget_init(&budget, &m->limits, cancel);
+    if (cancel != NULL && tokfsm_cancel_is_set(cancel))
+        return tf_fail(err, TOKFSM_E_CANCELLED, "cancelled");
+    tf_lock(&m->lock);
+    tokfsm_status status = automaton->closed ? TOKFSM_OK
+                                             : tf_explore(tf_build_of(m), &budget, err);
+    if (status == TOKFSM_OK)
+        automaton->closed = 1;
+    tf_unlock(&m->lock);
+    return status;
+}
+
+tokfsm_status tokfsm_automaton_save(tokfsm_automaton *automaton, int32_t embed_pack,
+                                    uint8_t **bytes, size_t *n_bytes, const tokfsm_cancel *cancel,
+                                    tokfsm_error *err)
+{
+    if (bytes == NULL || n_bytes == NULL)
+        return tf_fail(err, TOKFSM_E_ARGUMENT, "an argument is NULL");
+    TF_TRY(tokfsm_automaton_precompile(automaton, cancel, err));
+    return tf_artifact_write(automaton, embed_pack != 0, bytes, n_bytes, err);
 }

@@ -13,7 +13,7 @@ import json
 import os
 import random
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import jsonschema
@@ -23,7 +23,7 @@ import jsonschema
 
 def _is_integer(_checker: Any, value: Any) -> bool:
     return not isinstance(value, bool) and (
-        isinstance(value, int) or (isinstance(value, (float, Decimal)) and value == int(value)))
+        isinstance(value, int) or (isinstance(value, Decimal) and value == value.to_integral_value()))
 
 
 def _draft(cls: Any, integer: Any = _is_integer) -> Any:
@@ -66,6 +66,15 @@ class Witness:
             return False
 
 
+def exact_decimal(text: str) -> Decimal:
+    """The number; past Decimal's range one of its size and sign, which is good enough for `type`."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        mantissa, exponent = text.lower().split("e")
+        return Decimal(mantissa) * Decimal("1e-1000" if exponent.startswith("-") else "1e1000")
+
+
 def strict_json(text: bytes) -> Any:
     """The value of an RFC 8259 text; ValueError for duplicate names, lone surrogates, NaN, bad UTF-8."""
 
@@ -80,7 +89,8 @@ def strict_json(text: bytes) -> Any:
     decoded = text.decode()
     if decoded.startswith("\ufeff"):
         raise ValueError("byte order mark")
-    value = json.loads(decoded, object_pairs_hook=members, parse_constant=constant, parse_float=Decimal)
+    value = json.loads(decoded, object_pairs_hook=members, parse_constant=constant, parse_float=exact_decimal,
+                       parse_int=lambda digits: int(digits) if len(digits) < 4000 else Decimal(digits))
     work = [value]
     while work:
         v = work.pop()

@@ -1,9 +1,362 @@
-#include "../engine/automaton.h"
-tokfsm_status tokfsm_automaton_precompile(tokfsm_automaton *automaton, const tokfsm_cancel *cancel, tokfsm_error *err)
-{ (void)automaton; (void)cancel; (void)err; return TOKFSM_OK; }
-tokfsm_status tokfsm_automaton_save(tokfsm_automaton *automaton, int32_t embed_pack, uint8_t **bytes, size_t *n_bytes, const tokfsm_cancel *cancel, tokfsm_error *err)
-{ (void)automaton; (void)embed_pack; (void)bytes; (void)n_bytes; (void)cancel; return tf_fail(err, TOKFSM_E_INTERNAL, "no artifact yet"); }
-tokfsm_status tokfsm_automaton_open(const uint8_t *bytes, size_t n_bytes, tokfsm_pack *pack, const tokfsm_allocator *allocator, const tokfsm_limits *limits, tokfsm_automaton **automaton, tokfsm_error *err)
-{ (void)bytes; (void)n_bytes; (void)pack; (void)allocator; (void)limits; (void)automaton; return tf_fail(err, TOKFSM_E_INTERNAL, "no artifact yet"); }
-tokfsm_status tokfsm_artifact_probe(const uint8_t *bytes, size_t n_bytes, uint8_t fingerprint[32], int32_t *has_pack, tokfsm_error *err)
-{ (void)bytes; (void)n_bytes; (void)fingerprint; (void)has_pack; return tf_fail(err, TOKFSM_E_INTERNAL, "no artifact yet"); }
+/*
+ * A closed machine -> the bytes of an artifact. Parts are renumbered breadth-first from the
+ * root position, so the bytes do not depend on the order in which they came into being.
+ */
+#include "../base/le.h"
+#include "../base/sha256.h"
+#include "format.h"
+
+typedef struct buffer {
+    const tokfsm_allocator *a;
+    uint8_t *bytes;
+    size_t n, capacity;
+    bool failed;
+} buffer;
+
+static uint8_t *reserve(buffer *out, size_t n)
+{
+    if (out->failed)
+        return NULL;
+    if (n > out->capacity - out->n) {
+        size_t grown = out->capacity < 4096 ? 4096 : out->capacity;
+        while (grown - out->n < n)
+            grown *= 2;
+        uint8_t *fresh = tf_allocate(out->a, grown);
+        if (fresh == NULL) {
+            out->failed = true;
+            return NULL;
+        }
+        if (out->n > 0)
+            memcpy(fresh, out->bytes, out->n);
+        tf_release(out->a, out->bytes);
+        out->bytes = fresh;
+        out->capacity = grown;
+    }
+    out->n += n;
+    return out->bytes + out->n - n;
+}
+
+static void put_bytes(buffer *out, const void *bytes, size_t n)
+{
+    uint8_t *to = reserve(out, n);
+    if (to != NULL && n > 0)
+        memcpy(to, bytes, n);
+}
+
+static void put(buffer *out, uint32_t word)
+{
+    uint8_t *to = reserve(out, 4);
+    if (to != NULL)
+        tf_le32_store(to, word);
+}
+
+static void put64(buffer *out, uint64_t word)
+{
+    put(out, (uint32_t)word);
+    put(out, (uint32_t)(word >> 32));
+}
+
+static void put_set(buffer *out, const uint64_t *words, uint32_t n_words)
+{
+    for (uint32_t w = 0; w < n_words; w++)
+        put64(out, words[w]);
+}
+
+/* ---- numbering ---- */
+
+typedef struct parts {
+    const tokfsm_allocator *a;
+    const tf_value **values;
+    const tf_kind **kinds;
+    const tf_nstate **nstates;
+    uint32_t *value_number, *kind_number, *nstate_number; /* by id; 0: none, else number + 1 */
+    uint32_t n_values, n_kinds, n_nstates, n_rules;
+} parts;
+
+#define READ(field) atomic_load_explicit(&(field), memory_order_acquire)
+
+static void number_value(parts *p, const tf_value *value)
+{
+    if (p->value_number[value->id] == 0) {
+        p->values[p->n_values] = value;
+        p->value_number[value->id] = ++p->n_values;
+    }
+}
+
+static void number_nstate(parts *p, const tf_nstate *state)
+{
+    if (state != &tf_number_dead && p->nstate_number[state->id] == 0) {
+        p->nstates[p->n_nstates] = state;
+        p->nstate_number[state->id] = ++p->n_nstates;
+    }
+}
+
+static void number_kind(parts *p, const tf_kind *kind)
+{
+    if (kind == &tf_no_kind)
+        return;
+    p->kinds[p->n_kinds] = kind;
+    p->kind_number[kind->id] = ++p->n_kinds;
+    uint32_t n = kind->is_object ? kind->n_names + 1 : kind->n_classes;
+    for (uint32_t i = 0; i < n; i++) {
+        const tf_edge *edge = READ(kind->edges[i]);
+        if (edge->value != NULL)
+            number_value(p, edge->value);
+    }
+}
+
+static void number_all(parts *p, const tf_machine *m)
+{
+    number_value(p, m->root);
+    for (uint32_t i = 0; i < p->n_values; i++) {
+        tf_value *value = (tf_value *)(uintptr_t)p->values[i];
+        uint32_t first = p->n_nstates;
+        number_nstate(p, READ(value->number));
+        for (uint32_t s = first; s < p->n_nstates; s++)
+            for (uint32_t class = 0; class < TF_N_CLASSES; class++)
+                number_nstate(p, READ(((tf_nstate *)(uintptr_t)p->nstates[s])->next[class]));
+        number_kind(p, READ(value->object));
+        number_kind(p, READ(value->array));
+    }
+}
+
+/* ---- records ---- */
+
+static void put_cost(buffer *out, tf_cost cost)
+{
+    put(out, cost.base);
+    put(out, cost.per_depth);
+}
+
+static void put_strings(buffer *out, buffer *text, const tf_strings *s, uint32_t n_words)
+{
+    put(out, s->n_literals);
+    put(out, s->n_breaks);
+    put(out, s->hard_names);
+    for (uint32_t i = 0; i < s->n_literals; i++) {
+        const tf_literal *l = &s->literals[i];
+        bool name = n_words == 0;
+        put(out, (uint32_t)text->n);
+        put(out, l->n_text);
+        put_bytes(text, l->text, l->n_text);
+        if (!name)
+            put_set(out, l->end, n_words);
+    }
+    /* Costs after all literals, so that the texts can be spelled first. */
+    for (uint32_t i = 0; i < s->n_literals; i++) {
+        const uint32_t *cost = READ(s->literal_costs[i]);
+        for (uint32_t k = 0; k < s->literals[i].n_spelled + (n_words == 0 ? 3u : 2u); k++)
+            put(out, cost[k]);
+    }
+    for (uint32_t i = 0; i < s->n_breaks; i++) {
+        put64(out, s->breaks[i].from);
+        put_set(out, s->breaks[i].outcome, n_words);
+    }
+}
+
+static void put_value(buffer *out, buffer *text, const parts *p, tf_value *value)
+{
+    put(out, value->n);
+    for (uint32_t i = 0; i < TF_N_LITERALS; i++)
+        put_set(out, value->literal[i], value->n_words);
+    const tf_cost *cost = READ(value->cost);
+    for (uint32_t i = 0; i < value->n; i++)
+        put_cost(out, cost[i]);
+    const tf_nstate *start = READ(value->number);
+    put(out, start == &tf_number_dead ? 0 : p->nstate_number[start->id]);
+    const tf_kind *object = READ(value->object), *array = READ(value->array);
+    put(out, object == &tf_no_kind ? 0 : p->kind_number[object->id]);
+    put(out, array == &tf_no_kind ? 0 : p->kind_number[array->id]);
+    put_strings(out, text, READ(value->strings), value->n_words);
+}
+
+static void put_nstate(buffer *out, const parts *p, tf_nstate *state, const tf_number_rules *last)
+{
+    const tf_number_rules *rules = state->rules;
+    put(out, rules != last); /* rules are written at the first state that has them */
+    if (rules != last) {
+        put(out, rules->n);
+        put_set(out, rules->integers_only, rules->n_words);
+        put_set(out, rules->any_number, rules->n_words);
+    }
+    put_set(out, state->live, rules->n_words);
+    put_set(out, state->end, rules->n_words);
+    const uint32_t *cost = READ(state->cost);
+    for (uint32_t i = 0; i < rules->n; i++)
+        put(out, cost[i]);
+    for (uint32_t class = 0; class < TF_N_CLASSES; class++) {
+        const tf_nstate *next = READ(state->next[class]);
+        put(out, next == &tf_number_dead ? 0 : p->nstate_number[next->id]);
+    }
+}
+
+static void put_edge(buffer *out, const parts *p, const tf_kind *kind, const tf_edge *edge)
+{
+    put(out, edge->value == NULL ? 0 : p->value_number[edge->value->id]);
+    if (edge->value != NULL)
+        for (uint32_t a = 0; a < kind->n_alternatives; a++)
+            put(out, edge->obligation[a]);
+}
+
+static void put_kind(buffer *out, buffer *text, const parts *p, tf_kind *kind)
+{
+    put(out, p->value_number[kind->value->id]);
+    put(out, kind->is_object);
+    put(out, kind->n_alternatives);
+    for (uint32_t a = 0; a < kind->n_alternatives; a++)
+        put_set(out, kind->outcome[a], kind->value->n_words);
+    uint32_t n_edges = kind->n_classes;
+    if (kind->is_object) {
+        n_edges = kind->n_names + 1;
+        put_strings(out, text, &kind->names, 0);
+        for (size_t i = 0; i < (size_t)kind->n_alternatives * kind->name_words; i++)
+            put(out, kind->required[i]);
+        put(out, kind->rank != NULL);
+        for (size_t i = 0; kind->rank != NULL && i < (size_t)kind->n_alternatives * kind->n_names; i++)
+            put(out, kind->rank[i]);
+    } else {
+        put(out, kind->n_classes);
+        for (uint32_t i = 0; i < kind->n_classes; i++)
+            put64(out, kind->first[i]);
+        const tf_items_cost *items = READ(kind->items_cost);
+        for (uint32_t a = 0; a < kind->n_alternatives; a++) {
+            put64(out, kind->min_items[a]);
+            put64(out, kind->max_items[a]);
+            put(out, items[a].n_prefix);
+            for (uint32_t i = 0; i <= items[a].n_prefix; i++)
+                put_cost(out, items[a].prefix[i]);
+            put_cost(out, items[a].item);
+        }
+    }
+    for (uint32_t i = 0; i < n_edges; i++)
+        put_edge(out, p, kind, READ(kind->edges[i]));
+}
+
+static void put_machine(buffer *out, buffer *text, const parts *p, const tf_machine *m)
+{
+    put_set(out, m->byte_set, 4);
+    put(out, m->bytes_complete);
+    put(out, m->char_tokens);
+    put(out, m->char_unit);
+    for (uint32_t s = 0; s <= TF_N_STR; s++)
+        put(out, m->string_rest_cost[s]);
+    put(out, p->n_values);
+    put(out, p->n_kinds);
+    put(out, p->n_nstates);
+    for (uint32_t i = 0; i < p->n_values; i++)
+        put_value(out, text, p, (tf_value *)(uintptr_t)p->values[i]);
+    const tf_number_rules *last = NULL;
+    for (uint32_t i = 0; i < p->n_nstates; i++) {
+        put_nstate(out, p, (tf_nstate *)(uintptr_t)p->nstates[i], last);
+        last = p->nstates[i]->rules;
+    }
+    for (uint32_t i = 0; i < p->n_kinds; i++)
+        put_kind(out, text, p, (tf_kind *)(uintptr_t)p->kinds[i]);
+}
+
+/* ---- the file ---- */
+
+typedef struct section {
+    uint32_t id;
+    const uint8_t *bytes;
+    size_t n_bytes;
+} section;
+
+static void put_header(buffer *out, const tokfsm_automaton *automaton, uint32_t n_sections,
+                       size_t n_file_bytes)
+{
+    put_bytes(out, TF_FORMAT_MAGIC, 8);
+    put(out, TOKFSM_FORMAT_VERSION);
+    put(out, TF_FORMAT_ENDIAN);
+    put(out, n_sections);
+    put(out, automaton->pack->vocab_size);
+    put64(out, n_file_bytes);
+    put_bytes(out, automaton->pack->fingerprint, 32);
+    static const uint8_t zeros[TF_HEADER_BYTES];
+    put_bytes(out, zeros, 32);
+    uint32_t options[sizeof(tokfsm_options) / 4];
+    memcpy(options, &automaton->machine->options, sizeof options);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        put(out, options[i]);
+    put_bytes(out, zeros, TF_HEADER_BYTES - TF_H_END);
+}
+
+static size_t aligned(size_t n) { return (n + TF_SECTION_ALIGN - 1) & ~(size_t)(TF_SECTION_ALIGN - 1); }
+
+static void put_file(buffer *out, const tokfsm_automaton *automaton, const section *sections,
+                     uint32_t n_sections)
+{
+    size_t at = aligned(TF_HEADER_BYTES + (size_t)n_sections * TF_SECTION_BYTES);
+    size_t end = at;
+    for (uint32_t i = 0; i < n_sections; i++)
+        end = aligned(end + sections[i].n_bytes);
+    put_header(out, automaton, n_sections, end);
+    for (uint32_t i = 0; i < n_sections; i++) {
+        put(out, sections[i].id);
+        put(out, 0);
+        put64(out, at);
+        put64(out, sections[i].n_bytes);
+        at = aligned(at + sections[i].n_bytes);
+    }
+    static const uint8_t zeros[TF_SECTION_ALIGN];
+    put_bytes(out, zeros, aligned(out->n) - out->n);
+    for (uint32_t i = 0; i < n_sections; i++) {
+        put_bytes(out, sections[i].bytes, sections[i].n_bytes);
+        put_bytes(out, zeros, aligned(out->n) - out->n);
+    }
+    if (out->failed)
+        return;
+    tf_sha256 hash;
+    tf_sha256_init(&hash);
+    tf_sha256_update(&hash, out->bytes, out->n);
+    tf_sha256_final(&hash, out->bytes + TF_H_CHECKSUM);
+}
+
+tokfsm_status tf_artifact_write(const tokfsm_automaton *automaton, bool embed_pack,
+                                uint8_t **bytes, size_t *n_bytes, tokfsm_error *err)
+{
+    const tokfsm_allocator *a = &automaton->allocator;
+    tokfsm_statistics s = automaton->statistics(automaton);
+    parts p = {.a = a};
+    tf_arena arena;
+    tf_arena_init(&arena, a);
+    p.values = tf_arena_take(&arena, s.values * sizeof *p.values);
+    p.kinds = tf_arena_take(&arena, s.frames * sizeof *p.kinds);
+    p.nstates = tf_arena_take(&arena, s.number_states * sizeof *p.nstates);
+    p.value_number = tf_arena_zero(&arena, s.values * sizeof *p.value_number);
+    p.kind_number = tf_arena_zero(&arena, s.frames * sizeof *p.kind_number);
+    p.nstate_number = tf_arena_zero(&arena, s.number_states * sizeof *p.nstate_number);
+    bool ok = p.values != NULL && p.kinds != NULL && p.nstates != NULL && p.value_number != NULL &&
+              p.kind_number != NULL && p.nstate_number != NULL;
+    buffer stops = {.a = a}, machine = {.a = a}, text = {.a = a}, out = {.a = a};
+    if (ok) {
+        number_all(&p, automaton->machine);
+        put_machine(&machine, &text, &p, automaton->machine);
+        for (size_t i = 0; i < automaton->n_stop_ids; i++)
+            put(&stops, automaton->stop_ids[i]);
+        section sections[5] = {
+            {TF_S_STOP_IDS, stops.bytes, stops.n},
+            {TF_S_MACHINE, machine.bytes, machine.n},
+            {TF_S_TEXT, text.bytes, text.n},
+        };
+        uint32_t n = 3;
+        if (automaton->schema != NULL)
+            sections[n++] = (section){TF_S_SCHEMA, automaton->schema, automaton->n_schema_bytes};
+        if (embed_pack)
+            sections[n++] =
+                (section){TF_S_PACK, automaton->pack->image, automaton->pack->n_image_bytes};
+        put_file(&out, automaton, sections, n);
+        ok = !stops.failed && !machine.failed && !text.failed && !out.failed;
+    }
+    tf_arena_free(&arena);
+    tf_release(a, stops.bytes);
+    tf_release(a, machine.bytes);
+    tf_release(a, text.bytes);
+    if (!ok) {
+        tf_release(a, out.bytes);
+        return tf_fail(err, TOKFSM_E_NOMEM, "no memory for an artifact");
+    }
+    *bytes = out.bytes;
+    *n_bytes = out.n;
+    return TOKFSM_OK;
+}

@@ -107,7 +107,6 @@ struct tf_value {
     const tf_value *chain;  /* compile half: hash chain */
     const uint32_t *build;  /* compile half: obligation sets */
     const uint64_t *literal[TF_N_LITERALS]; /* outcomes of null, false, true */
-    const uint64_t *satisfiable; /* [n_words] */
     /* On first use; absent parts are &tf_no_strings, &tf_number_dead, &tf_no_kind. */
     _Atomic(const tf_strings *) strings;
     _Atomic(const tf_nstate *) number;

@@ -15,6 +15,15 @@ void *tf_take(tf_build *b, size_t n_bytes, tokfsm_status *status)
 
 /* ---- hooks: the call's budget and error for the time of the hook ---- */
 
+/* What one hook adds is small; the limit is looked at before it begins. */
+static tokfsm_status check_memory(tf_build *b)
+{
+    if (b->arena.n_bytes > b->machine.limits.automaton_bytes)
+        return tf_fail(b->err, TOKFSM_E_LIMIT, "over limits.automaton_bytes = %llu",
+                       (unsigned long long)b->machine.limits.automaton_bytes);
+    return TOKFSM_OK;
+}
+
 #define HOOK(result_type, call_expression)                                     \
     tf_build *b = tf_build_of(m);                                              \
     tf_budget *outer_budget = b->budget;                                       \
@@ -22,7 +31,9 @@ void *tf_take(tf_build *b, size_t n_bytes, tokfsm_status *status)
     b->budget = call->budget;                                                  \
     b->err = call->err;                                                        \
     result_type result = NULL;                                                 \
-    tokfsm_status status = (call_expression);                                  \
+    tokfsm_status status = check_memory(b);                                    \
+    if (status == TOKFSM_OK)                                                   \
+        status = (call_expression);                                            \
     b->budget = outer_budget;                                                  \
     b->err = outer_err;                                                        \
     if (status != TOKFSM_OK) {                                                 \
@@ -57,7 +68,7 @@ static const tf_edge *hook_edge(tf_machine *m, const tf_kind *kind, uint32_t ind
     HOOK(const tf_edge *, tf_build_edge(b, kind, index, &result));
 }
 
-static tokfsm_status value_cost(tf_build *b, const tf_value *value, const tf_cost **cost)
+tokfsm_status tf_build_value_cost(tf_build *b, const tf_value *value, const tf_cost **cost)
 {
     tokfsm_status status = TOKFSM_OK;
     tf_cost *all = tf_take(b, value->n * sizeof *all, &status);
@@ -69,7 +80,7 @@ static tokfsm_status value_cost(tf_build *b, const tf_value *value, const tf_cos
 
 static const tf_cost *hook_value_cost(tf_machine *m, const tf_value *value, tf_call *call)
 {
-    HOOK(const tf_cost *, value_cost(b, value, &result));
+    HOOK(const tf_cost *, tf_build_value_cost(b, value, &result));
 }
 
 static const uint32_t *hook_number_cost(tf_machine *m, const tf_nstate *state, tf_call *call)

@@ -152,9 +152,10 @@ tokfsm_status tf_build_kind(tf_build *b, const tf_value *value, bool object, con
 tokfsm_status tf_build_edge(tf_build *b, const tf_kind *kind, uint32_t index, const tf_edge **edge);
 tokfsm_status tf_build_literal_cost(tf_build *b, const tf_strings *strings, uint32_t literal,
                                     bool name, const uint32_t **cost);
+tokfsm_status tf_build_value_cost(tf_build *b, const tf_value *value, const tf_cost **cost);
 tokfsm_status tf_build_items_cost(tf_build *b, const tf_kind *kind, const tf_items_cost **cost);
 
-/* spelling.c */
+/* literals.c */
 /* The JSON spelling of a literal (docs/spelling.md (b)), without quotes, in the arena. */
 tokfsm_status tf_spell(tf_build *b, const char *text, uint32_t n, const uint8_t **spelled,
                        uint32_t *n_spelled);

@@ -41,7 +41,6 @@ tokfsm_status tf_value_of(tf_build *b, tf_oset *const *osets, uint32_t n, const 
     tokfsm_status status = TOKFSM_OK;
     tf_value *made = tf_take(b, sizeof *made, &status);
     uint32_t *ids = tf_take(b, n * sizeof *ids, &status);
-    uint64_t *satisfiable = tf_take(b, tf_words_for(n) * sizeof *satisfiable, &status);
     if (status != TOKFSM_OK)
         return status;
     if (!tf_grow(&b->arena.allocator, (void **)&b->values.items, b->values.n, &b->values.capacity,
@@ -53,7 +52,6 @@ tokfsm_status tf_value_of(tf_build *b, tf_oset *const *osets, uint32_t n, const 
     made->n_words = tf_words_for(n);
     made->hash = hash;
     made->build = ids;
-    made->satisfiable = satisfiable;
     TF_TRY(literal_outcome(b, made, TF_NULL_LITERAL, TF_JSON_NULL));
     TF_TRY(literal_outcome(b, made, TF_FALSE_LITERAL, TF_JSON_FALSE));
     TF_TRY(literal_outcome(b, made, TF_TRUE_LITERAL, TF_JSON_TRUE));

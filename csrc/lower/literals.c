@@ -1,47 +1,22 @@
 /* How a literal is spelled, and what a spelling costs in tokens. docs/spelling.md (b). */
+#include "../engine/spelling.h"
 #include "build.h"
-
-static uint32_t spell_byte(uint8_t byte, uint8_t out[6])
-{
-    static const char escaped[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt";
-    const char *at = byte == 0 ? NULL : strchr(escaped, byte);
-    if (at != NULL) {
-        out[0] = '\\';
-        out[1] = (uint8_t)names[at - escaped];
-        return 2;
-    }
-    if (byte < 0x20) {
-        static const char hex[] = "0123456789abcdef";
-        memcpy(out, "\\u00", 4);
-        out[4] = (uint8_t)hex[byte >> 4];
-        out[5] = (uint8_t)hex[byte & 15];
-        return 6;
-    }
-    out[0] = byte;
-    return 1;
-}
 
 tokfsm_status tf_spell(tf_build *b, const char *text, uint32_t n, const uint8_t **spelled,
                        uint32_t *n_spelled)
 {
-    uint8_t out[6];
-    size_t m = 0;
-    for (uint32_t i = 0; i < n; i++)
-        m += spell_byte((uint8_t)text[i], out);
+    size_t m = tf_spelled_length((const uint8_t *)text, n);
+    if (m > UINT32_MAX)
+        return tf_fail(b->err, TOKFSM_E_LIMIT, "a literal of over 4 GiB");
     *n_spelled = (uint32_t)m;
-    if (m == n) {
-        *spelled = (const uint8_t *)text; /* on the tape, which lives as long */
+    *spelled = (const uint8_t *)text; /* on the tape, which lives as long */
+    if (m == n)
         return TOKFSM_OK;
-    }
     uint8_t *bytes = tf_arena_take(&b->arena, m);
-    if (bytes == NULL || m > UINT32_MAX)
+    if (bytes == NULL)
         return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory for a literal");
+    tf_spelled_write((const uint8_t *)text, n, bytes);
     *spelled = bytes;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t k = spell_byte((uint8_t)text[i], out);
-        memcpy(bytes, out, k);
-        bytes += k;
-    }
     return TOKFSM_OK;
 }
 

@@ -1,0 +1,447 @@
+/*
+ * The machine section -> a frozen machine. Verifies as it reads: every reference is in range,
+ * every set has only bits that exist, every order that a search relies on holds. What the
+ * checks leave open (other outcomes, other costs) can only make masks wrong.
+ */
+#include "../base/le.h"
+#include "../engine/spelling.h"
+#include "format.h"
+
+typedef struct reader {
+    const uint8_t *at, *end;
+    const uint8_t *text;
+    size_t n_text;
+    tf_arena *arena;
+    tokfsm_error *err;
+    tokfsm_status status;
+    uint32_t n_values, n_kinds, n_nstates;
+    tf_value *values;
+    tf_kind *kinds;
+    tf_nstate *nstates;
+    uint64_t n_string_states;
+} reader;
+
+static void corrupt(reader *r, const char *what)
+{
+    if (r->status == TOKFSM_OK)
+        r->status = tf_fail(r->err, TOKFSM_E_CORRUPT, "the artifact is damaged: %s", what);
+}
+
+static uint32_t take(reader *r)
+{
+    if (r->end - r->at < 4) {
+        corrupt(r, "the machine section ends early");
+        return 0;
+    }
+    uint32_t word = tf_le32_load(r->at);
+    r->at += 4;
+    return word;
+}
+
+static uint64_t take64(reader *r)
+{
+    uint64_t low = take(r);
+    return low | (uint64_t)take(r) << 32;
+}
+
+/* A number of things of which each takes at least so many words of what is left. */
+static uint32_t take_count(reader *r, uint64_t n_words_each)
+{
+    uint32_t n = take(r);
+    if ((uint64_t)n * n_words_each > (uint64_t)(r->end - r->at) / 4) {
+        corrupt(r, "a count is larger than the section");
+        return 0;
+    }
+    return n;
+}
+
+static void *room(reader *r, size_t n, size_t item_bytes)
+{
+    size_t n_bytes = 0;
+    void *block = NULL;
+    if (r->status != TOKFSM_OK)
+        return NULL;
+    if (tf_size_mul_add(n, item_bytes, 0, &n_bytes))
+        block = tf_arena_zero(r->arena, n_bytes);
+    if (block == NULL)
+        r->status = tf_fail(r->err, TOKFSM_E_NOMEM, "no memory for an artifact");
+    return block;
+}
+
+/* A set over n things, in n_words words. */
+static const uint64_t *take_set(reader *r, uint32_t n, uint32_t n_words)
+{
+    uint64_t *words = room(r, n_words, sizeof *words);
+    if (words == NULL)
+        return NULL;
+    for (uint32_t w = 0; w < n_words; w++)
+        words[w] = take64(r);
+    if (n % 64 != 0 && words[n_words - 1] >> (n % 64) != 0)
+        corrupt(r, "a set has members that do not exist");
+    return words;
+}
+
+/* A reference: 1 .. n, or 0 for none. */
+static uint32_t take_reference(reader *r, uint32_t n)
+{
+    uint32_t reference = take(r);
+    if (reference > n) {
+        corrupt(r, "a reference is out of range");
+        return 0;
+    }
+    return reference;
+}
+
+static void take_cost(reader *r, tf_cost *cost)
+{
+    cost->base = take(r);
+    cost->per_depth = take(r);
+}
+
+/* ---- strings ---- */
+
+static bool valid_utf8(const uint8_t *text, uint32_t n)
+{
+    uint8_t state = TF_STR_NORMAL;
+    for (uint32_t i = 0; i < n; i++) {
+        /* The string table judges characters; what a string must escape is legal in a text. */
+        bool escaped = state == TF_STR_NORMAL && (text[i] < 0x20 || text[i] == '"' || text[i] == '\\');
+        if (!escaped)
+            state = tf_string_table()[state][text[i]];
+        if (state == TF_STR_DEAD)
+            return false;
+    }
+    return state == TF_STR_NORMAL;
+}
+
+static void take_literal(reader *r, tf_literal *l, uint32_t n, uint32_t n_words)
+{
+    uint32_t offset = take(r);
+    l->n_text = take(r);
+    if (offset > r->n_text || l->n_text > r->n_text - offset) {
+        corrupt(r, "a text is out of range");
+        return;
+    }
+    l->text = r->text + offset;
+    if (!valid_utf8(l->text, l->n_text)) {
+        corrupt(r, "a text is not UTF-8");
+        return;
+    }
+    l->end = n_words == 0 ? NULL : take_set(r, n, n_words);
+    size_t n_spelled = tf_spelled_length(l->text, l->n_text);
+    l->spelled = l->text;
+    l->n_spelled = (uint32_t)n_spelled;
+    if (n_spelled == l->n_text)
+        return;
+    uint8_t *spelled = room(r, n_spelled, 1);
+    if (spelled == NULL)
+        return;
+    tf_spelled_write(l->text, l->n_text, spelled);
+    l->spelled = spelled;
+}
+
+static bool ascending(const tf_literal *a, const tf_literal *b)
+{
+    uint32_t n = a->n_spelled < b->n_spelled ? a->n_spelled : b->n_spelled;
+    int order = n == 0 ? 0 : memcmp(a->spelled, b->spelled, n);
+    return order < 0 || (order == 0 && a->n_spelled < b->n_spelled);
+}
+
+/* n_words 0: names, whose costs go on through the colon. */
+static void take_strings(reader *r, tf_strings *s, uint32_t n, uint32_t n_words)
+{
+    s->n_literals = take_count(r, 2);
+    s->n_breaks = take_count(r, 0);
+    s->hard_names = take(r) != 0;
+    r->n_string_states += (uint64_t)s->n_literals + s->n_breaks;
+    tf_literal *literals = room(r, s->n_literals, sizeof *literals);
+    s->literal_costs = room(r, s->n_literals, sizeof *s->literal_costs);
+    for (uint32_t i = 0; i < s->n_literals && r->status == TOKFSM_OK; i++) {
+        take_literal(r, &literals[i], n, n_words);
+        if (r->status == TOKFSM_OK && i > 0 && !ascending(&literals[i - 1], &literals[i]))
+            corrupt(r, "literals are out of order");
+    }
+    s->literals = literals;
+    for (uint32_t i = 0; i < s->n_literals && r->status == TOKFSM_OK; i++) {
+        size_t n_costs = (size_t)literals[i].n_spelled + (n_words == 0 ? 3 : 2);
+        if (n_costs > (size_t)(r->end - r->at) / 4) {
+            corrupt(r, "the machine section ends early");
+            return;
+        }
+        uint32_t *costs = room(r, n_costs, sizeof *costs);
+        for (size_t k = 0; costs != NULL && k < n_costs; k++)
+            costs[k] = take(r);
+        atomic_init(&s->literal_costs[i], costs);
+    }
+    if ((uint64_t)s->n_breaks * 2 > (uint64_t)(r->end - r->at) / 4) {
+        corrupt(r, "a count is larger than the section");
+        return;
+    }
+    tf_break *breaks = room(r, s->n_breaks, sizeof *breaks);
+    for (uint32_t i = 0; i < s->n_breaks && r->status == TOKFSM_OK; i++) {
+        breaks[i].from = take64(r);
+        breaks[i].outcome = take_set(r, n, n_words);
+        if (i == 0 ? breaks[i].from != 0 : breaks[i].from <= breaks[i - 1].from)
+            corrupt(r, "lengths are out of order");
+    }
+    s->breaks = breaks;
+}
+
+/* ---- values ---- */
+
+static void take_value(reader *r, tf_value *value, uint32_t id)
+{
+    value->n = take(r);
+    if (value->n == 0 || value->n > TF_MAX_ALTERNATIVES) {
+        corrupt(r, "a position has too few or too many obligations");
+        return;
+    }
+    value->n_words = tf_words_for(value->n);
+    value->id = id;
+    for (uint32_t i = 0; i < TF_N_LITERALS; i++)
+        value->literal[i] = take_set(r, value->n, value->n_words);
+    tf_cost *cost = room(r, value->n, sizeof *cost);
+    for (uint32_t i = 0; cost != NULL && i < value->n; i++)
+        take_cost(r, &cost[i]);
+    atomic_init(&value->cost, cost);
+    uint32_t number = take_reference(r, r->n_nstates);
+    atomic_init(&value->number, number == 0 ? &tf_number_dead : &r->nstates[number - 1]);
+    uint32_t object = take_reference(r, r->n_kinds), array = take_reference(r, r->n_kinds);
+    atomic_init(&value->object, object == 0 ? &tf_no_kind : &r->kinds[object - 1]);
+    atomic_init(&value->array, array == 0 ? &tf_no_kind : &r->kinds[array - 1]);
+    tf_strings *s = room(r, 1, sizeof *s);
+    if (s == NULL)
+        return;
+    take_strings(r, s, value->n, value->n_words);
+    atomic_init(&value->strings, s->n_literals == 0 && s->n_breaks == 0 ? &tf_no_strings : s);
+}
+
+/* What can be checked only when all parts are read. */
+static void check_value(reader *r, tf_value *value)
+{
+    const tf_nstate *number = atomic_load(&value->number);
+    if (number != &tf_number_dead && number->rules->n != value->n)
+        corrupt(r, "a number belongs to another position");
+    const tf_kind *object = atomic_load(&value->object), *array = atomic_load(&value->array);
+    if ((object != &tf_no_kind && (object->value != value || !object->is_object)) ||
+        (array != &tf_no_kind && (array->value != value || array->is_object)))
+        corrupt(r, "a container belongs to another position");
+}
+
+/* ---- numbers ---- */
+
+static void take_nstate(reader *r, tf_nstate *state, uint32_t id, const tf_number_rules **rules)
+{
+    state->id = id;
+    if (take(r) != 0) {
+        tf_number_rules *fresh = room(r, 1, sizeof *fresh);
+        if (fresh == NULL)
+            return;
+        fresh->n = take(r);
+        if (fresh->n == 0 || fresh->n > TF_MAX_ALTERNATIVES) {
+            corrupt(r, "a number has too few or too many obligations");
+            return;
+        }
+        fresh->n_words = tf_words_for(fresh->n);
+        /* Only met with sets that are checked: bits past n do no harm. */
+        fresh->integers_only = take_set(r, fresh->n_words * 64, fresh->n_words);
+        fresh->any_number = take_set(r, fresh->n_words * 64, fresh->n_words);
+        *rules = fresh;
+    }
+    if (*rules == NULL) {
+        corrupt(r, "the first number has no rules");
+        return;
+    }
+    state->rules = *rules;
+    state->live = take_set(r, state->rules->n, state->rules->n_words);
+    state->end = take_set(r, state->rules->n, state->rules->n_words);
+    uint32_t *cost = room(r, state->rules->n, sizeof *cost);
+    for (uint32_t i = 0; cost != NULL && i < state->rules->n; i++)
+        cost[i] = take(r);
+    atomic_init(&state->cost, cost);
+    for (uint32_t class = 0; class < TF_N_CLASSES; class++) {
+        uint32_t next = take_reference(r, r->n_nstates);
+        atomic_init(&state->next[class], next == 0 ? &tf_number_dead : &r->nstates[next - 1]);
+    }
+}
+
+static void check_nstate(reader *r, tf_nstate *state)
+{
+    for (uint32_t class = 0; class < TF_N_CLASSES; class++) {
+        const tf_nstate *next = atomic_load(&state->next[class]);
+        if (next != &tf_number_dead && next->rules != state->rules)
+            corrupt(r, "a number goes on in another position");
+    }
+}
+
+/* ---- objects and arrays ---- */
+
+static void take_edge(reader *r, tf_kind *kind, uint32_t index)
+{
+    tf_edge *edge = room(r, 1, sizeof *edge);
+    uint32_t *obligation = room(r, kind->n_alternatives, sizeof *obligation);
+    uint64_t *admits = room(r, kind->alternative_words, sizeof *admits);
+    if (admits == NULL)
+        return;
+    uint32_t value = take_reference(r, r->n_values);
+    memset(obligation, 0xFF, kind->n_alternatives * sizeof *obligation);
+    if (value != 0) {
+        edge->value = &r->values[value - 1];
+        for (uint32_t a = 0; a < kind->n_alternatives; a++) {
+            obligation[a] = take(r);
+            if (obligation[a] == TF_NONE)
+                continue;
+            if (obligation[a] >= edge->value->n)
+                corrupt(r, "an obligation is out of range");
+            tf_word_set(admits, a);
+        }
+    }
+    edge->obligation = obligation;
+    edge->admits = admits;
+    atomic_init(&kind->edges[index], edge);
+}
+
+static void take_object(reader *r, tf_kind *kind)
+{
+    take_strings(r, &kind->names, 0, 0);
+    if (kind->names.n_breaks != 0)
+        corrupt(r, "names have lengths");
+    kind->n_names = kind->names.n_literals;
+    kind->name_words = (kind->n_names + 31) / 32;
+    size_t n = (size_t)kind->n_alternatives * kind->name_words;
+    if (n > (size_t)(r->end - r->at) / 4) {
+        corrupt(r, "the machine section ends early");
+        return;
+    }
+    uint32_t *required = room(r, n, sizeof *required);
+    for (size_t i = 0; required != NULL && i < n; i++)
+        required[i] = take(r);
+    for (uint32_t a = 0; required != NULL && kind->n_names % 32 != 0 && a < kind->n_alternatives; a++)
+        if (required[(size_t)(a + 1) * kind->name_words - 1] >> (kind->n_names % 32) != 0)
+            corrupt(r, "a set has members that do not exist");
+    kind->required = required;
+    if (take(r) != 0) {
+        n = (size_t)kind->n_alternatives * kind->n_names;
+        if (n > (size_t)(r->end - r->at) / 4) {
+            corrupt(r, "the machine section ends early");
+            return;
+        }
+        uint32_t *rank = room(r, n, sizeof *rank);
+        for (size_t i = 0; rank != NULL && i < n; i++)
+            rank[i] = take(r);
+        kind->rank = rank;
+    }
+}
+
+static void take_array(reader *r, tf_kind *kind)
+{
+    kind->n_classes = take_count(r, 2);
+    uint64_t *first = room(r, kind->n_classes, sizeof *first);
+    uint64_t *min = room(r, kind->n_alternatives, sizeof *min);
+    uint64_t *max = room(r, kind->n_alternatives, sizeof *max);
+    tf_items_cost *items = room(r, kind->n_alternatives, sizeof *items);
+    if (items == NULL)
+        return;
+    if (kind->n_classes == 0)
+        corrupt(r, "an array has no items class");
+    for (uint32_t i = 0; i < kind->n_classes; i++) {
+        first[i] = take64(r);
+        if (i == 0 ? first[i] != 0 : first[i] <= first[i - 1])
+            corrupt(r, "item classes are out of order");
+    }
+    for (uint32_t a = 0; a < kind->n_alternatives && r->status == TOKFSM_OK; a++) {
+        min[a] = take64(r);
+        max[a] = take64(r);
+        items[a].n_prefix = take_count(r, 2);
+        tf_cost *prefix = room(r, (size_t)items[a].n_prefix + 1, sizeof *prefix);
+        for (uint32_t i = 0; prefix != NULL && i <= items[a].n_prefix; i++)
+            take_cost(r, &prefix[i]);
+        take_cost(r, &items[a].item);
+        items[a].prefix = prefix;
+    }
+    kind->first = first;
+    kind->min_items = min;
+    kind->max_items = max;
+    atomic_init(&kind->items_cost, items);
+}
+
+static void take_kind(reader *r, tf_kind *kind, uint32_t id)
+{
+    uint32_t value = take_reference(r, r->n_values);
+    kind->is_object = take(r) != 0;
+    kind->n_alternatives = take_count(r, 2);
+    if (value == 0 || kind->n_alternatives == 0 || kind->n_alternatives > TF_MAX_ALTERNATIVES) {
+        corrupt(r, "a container has no position, or too few or too many alternatives");
+        return;
+    }
+    kind->value = &r->values[value - 1];
+    kind->id = id;
+    kind->alternative_words = tf_words_for(kind->n_alternatives);
+    const uint64_t **outcome = room(r, kind->n_alternatives, sizeof *outcome);
+    for (uint32_t a = 0; a < kind->n_alternatives && r->status == TOKFSM_OK; a++)
+        outcome[a] = take_set(r, kind->value->n, kind->value->n_words);
+    kind->outcome = outcome;
+    if (r->status != TOKFSM_OK)
+        return;
+    if (kind->is_object)
+        take_object(r, kind);
+    else
+        take_array(r, kind);
+    uint32_t n_edges = kind->is_object ? kind->n_names + 1 : kind->n_classes;
+    kind->edges = room(r, n_edges, sizeof *kind->edges);
+    for (uint32_t i = 0; i < n_edges && r->status == TOKFSM_OK; i++)
+        take_edge(r, kind, i);
+}
+
+/* ---- all of it ---- */
+
+static void take_machine(reader *r, tf_machine *m)
+{
+    for (int i = 0; i < 4; i++)
+        m->byte_set[i] = take64(r);
+    m->bytes_complete = take(r) != 0;
+    m->char_tokens = take(r);
+    m->char_unit = take(r);
+    if (m->char_tokens == 0 || m->char_unit == 0)
+        corrupt(r, "a character costs nothing");
+    for (uint32_t s = 0; s <= TF_N_STR; s++)
+        m->string_rest_cost[s] = take(r);
+    r->n_values = take_count(r, 8);
+    r->n_kinds = take_count(r, 4);
+    r->n_nstates = take_count(r, TF_N_CLASSES);
+    r->values = room(r, r->n_values, sizeof *r->values);
+    r->kinds = room(r, r->n_kinds, sizeof *r->kinds);
+    r->nstates = room(r, r->n_nstates, sizeof *r->nstates);
+    for (uint32_t i = 0; i < r->n_values && r->status == TOKFSM_OK; i++)
+        take_value(r, &r->values[i], i);
+    const tf_number_rules *rules = NULL;
+    for (uint32_t i = 0; i < r->n_nstates && r->status == TOKFSM_OK; i++)
+        take_nstate(r, &r->nstates[i], i, &rules);
+    for (uint32_t i = 0; i < r->n_kinds && r->status == TOKFSM_OK; i++)
+        take_kind(r, &r->kinds[i], i);
+    for (uint32_t i = 0; i < r->n_values && r->status == TOKFSM_OK; i++)
+        check_value(r, &r->values[i]);
+    for (uint32_t i = 0; i < r->n_nstates && r->status == TOKFSM_OK; i++)
+        check_nstate(r, &r->nstates[i]);
+    if (r->status == TOKFSM_OK && (r->n_values == 0 || r->values[0].n != 1))
+        corrupt(r, "the root position is not one");
+    if (r->status == TOKFSM_OK && r->at != r->end)
+        corrupt(r, "the machine section has bytes to spare");
+}
+
+tokfsm_status tf_machine_read(tf_machine *m, const uint8_t *words, size_t n_bytes,
+                              const uint8_t *text, size_t n_text, tf_arena *arena,
+                              tokfsm_statistics *statistics, tokfsm_error *err)
+{
+    reader r = {.at = words, .end = words + n_bytes, .text = text, .n_text = n_text,
+                .arena = arena, .err = err, .status = TOKFSM_OK};
+    take_machine(&r, m);
+    if (r.status != TOKFSM_OK)
+        return r.status;
+    m->root = &r.values[0];
+    statistics->values = r.n_values;
+    statistics->frames = r.n_kinds;
+    statistics->number_states = r.n_nstates;
+    statistics->string_states = r.n_string_states;
+    return TOKFSM_OK;
+}
