@@ -36,10 +36,11 @@ STAGES = ("compile", "first_mask", "precompile", "save", "load", "first_mask_aft
 class Cost:
     """Handler of the worker: a schema text -> its costs, or the stage that refused it."""
 
-    def __init__(self, tokenizer_file: Path, whitespace: str) -> None:
+    def __init__(self, tokenizer_file: Path, whitespace: Any) -> None:
         import tokfsm
 
         self._tokfsm = tokfsm
+        self.version = tokfsm.__version__
         self._whitespace = whitespace
         self._vocab = tokfsm.Vocabulary.from_file(str(tokenizer_file))
         self._compile("true")  # opens the pack
@@ -71,13 +72,13 @@ class Cost:
             found["peak_bytes_lazy"] = peak_bytes() - before
             stage = "precompile"
             timed(automaton.precompile)
-            found["statistics"] = statistics(automaton)
+            found["statistics"] = automaton.statistics
             stage = "save"
             timed(lambda: automaton.save(self._path, embed_pack=False))
             found["artifact_bytes"] = Path(self._path).stat().st_size
             found["peak_bytes"] = peak_bytes() - before
             stage = "load"
-            reopened = timed(lambda: self._tokfsm.load(self._path))
+            reopened = timed(lambda: self._tokfsm.load(self._path, self._vocab))
             stage = "first_mask_after_load"
             timed(lambda: self._first_mask(reopened))
         except Exception as error:
@@ -85,14 +86,6 @@ class Cost:
             found["error"] = f"{type(error).__name__}: {error}"[:300]
             found["peak_bytes"] = peak_bytes() - before
         return found
-
-
-def statistics(automaton: Any) -> dict[str, int]:
-    """The counts that an automaton gives of itself."""
-    described = automaton.describe()
-    if isinstance(described, str):
-        return {name: int(count) for name, count in re.findall(r"^\W*(\w+)\W+(\d+)\b", described, re.MULTILINE)}
-    return {name: int(count) for name, count in dict(described).items() if isinstance(count, int)}
 
 
 def peak_bytes(reset: bool = False) -> int:
@@ -108,10 +101,8 @@ def peak_bytes(reset: bool = False) -> int:
 
 
 def serve(tokenizer_file: Path, whitespace: str) -> tuple[dict[str, Any], Handler]:
-    from importlib.metadata import version
-
     cost = Cost(tokenizer_file, whitespace)
-    return {"version": version("tokfsm")}, cost
+    return {"version": cost.version}, cost
 
 
 def figures(costs: list[dict[str, Any]]) -> dict[str, tuple[str, float, list[float]]]:

@@ -57,10 +57,11 @@ class Answer(NamedTuple):
 class Witness:
     """Handler of the worker: one vocabulary, a schema a request."""
 
-    def __init__(self, path: Path, whitespace: str) -> None:
+    def __init__(self, path: Path, whitespace: Any) -> None:
         import tokfsm
 
         self._tokfsm, self._whitespace = tokfsm, whitespace
+        self.version = tokfsm.__version__
         self._vocab = tokfsm.Vocabulary.from_file(str(path))
         self._tokens: list[bytes | None] = [self._vocab.token_bytes(i) for i in range(self._vocab.size)]
         self._splitter = corpus.Splitter(self._tokens)
@@ -106,7 +107,7 @@ class Witness:
             self._counts["schemas not closed"] += 1
             return
         yield ahead
-        yield self._tokfsm.load(path)
+        yield self._tokfsm.load(path, self._vocab)
 
     def _fail(self, kind: str, ids: list[int], detail: str) -> None:
         self._counts["failures"] += 1
@@ -234,9 +235,8 @@ class Witness:
 
 
 def serve(path: Path, whitespace: str) -> tuple[dict[str, Any], Handler]:
-    from importlib.metadata import version
-
-    return {"version": version("tokfsm")}, Witness(path, whitespace)
+    handler = Witness(path, whitespace)
+    return {"version": handler.version}, handler
 
 
 def main(arguments: list[str]) -> int:

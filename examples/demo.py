@@ -3,7 +3,8 @@
     python examples/demo.py build/tool_call.tokfsm
 
 Prints the text, what a validator says of it, and tokens per second with and without the
-mask: the same model, prompt and number of tokens, the prompt itself not counted.
+mask: the same model, prompt and number of tokens, the prompt itself not counted, the better
+of two runs each.
 """
 
 import json
@@ -35,10 +36,14 @@ def main() -> None:
     model = load_model(path)
     prompt = model.encoder.chat(PROMPT)
 
-    ids, masked = timed(generate(model, prompt, automaton, max_tokens=BUDGET))
+    masked = free = 0.0
+    for _ in range(2):
+        ids, rate = timed(generate(model, prompt, automaton, max_tokens=BUDGET))
+        masked = max(masked, rate)
+        # Free text of the same length; it stops for nothing.
+        _, rate = timed(generate(model, prompt, max_tokens=len(ids)))
+        free = max(free, rate)
     text = b"".join(vocab.token_bytes(token) or b"" for token in ids).decode()
-    # Free text of the same length; it stops for nothing.
-    _, free = timed(generate(model, prompt, max_tokens=len(ids)))
 
     print(f"prompt  {PROMPT}")
     print(f"text    {text}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,9 +14,9 @@ class Adapter:
     threads: ClassVar[str] = "one by nature"
 
     def __init__(self, options: Options) -> None:
-        self.version = version("tokfsm")
+        self.version = tokfsm.__version__
         self._file = str(options.tokenizer_file)
-        self._whitespace = options.whitespace
+        self._whitespace: Any = options.whitespace
         self._stop_ids = [stop_token_id(options.tokenizer_file)]
         self.restart()
         self._bitmask = tokfsm.allocate_token_bitmask(1, self._vocab.size)

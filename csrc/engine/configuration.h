@@ -86,8 +86,6 @@ bool tf_step(tf_run *run, tf_configuration *c, uint8_t byte);
 bool tf_string_is_live(tf_run *run, const tf_configuration *c);
 /* Whether the text so far is a whole value. */
 bool tf_is_complete(const tf_configuration *c);
-/* Whether nothing can follow. */
-static inline bool tf_is_final(const tf_configuration *c) { return c->mode == TF_AT_END; }
 
 /*
  * Completion bound: tokens of a real completion, such that some allowed token leads to at most

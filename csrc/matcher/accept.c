@@ -1,8 +1,22 @@
 /* Advance by a token: its bytes, one step each. */
 #include "matcher.h"
 
+/*
+ * Whether nothing can follow. After the root's closing bracket, quote or letter that is plain;
+ * a number at the root may have digits that no token can bring, so its mask is asked. Only
+ * looked at where no stop token could tell the end.
+ */
+static bool is_final(tokfsm_matcher *matcher, tf_run *run, const tf_configuration *c)
+{
+    if (c->mode == TF_AT_END)
+        return true;
+    if (matcher->n_stop_ids > 0 || !tf_is_complete(c) || !tf_mask(run, c, matcher->row))
+        return false;
+    return tokfsm_row_count(matcher->row, matcher->automaton->pack->n_words) == 0;
+}
+
 static tokfsm_status push(tokfsm_matcher *matcher, const tf_configuration *c, bool stopped,
-                          tokfsm_error *err)
+                          bool final, tokfsm_error *err)
 {
     const tf_node *at = matcher->at;
     tf_node *node = tf_arena_take(&matcher->store->arena, sizeof *node);
@@ -12,6 +26,7 @@ static tokfsm_status push(tokfsm_matcher *matcher, const tf_configuration *c, bo
     node->c = *c;
     node->n_accepted = at->n_accepted + 1;
     node->stopped = stopped;
+    node->final = final;
     matcher->at = node;
     if (node->n_accepted > matcher->max_rollback &&
         node->n_accepted - matcher->max_rollback > matcher->floor)
@@ -37,7 +52,7 @@ static tokfsm_status accept(tokfsm_matcher *matcher, uint32_t id, int32_t *accep
     if (tf_matcher_stops(matcher, id)) {
         if (!tf_is_complete(&at->c))
             return TOKFSM_OK;
-        TF_TRY(push(matcher, &at->c, true, err));
+        TF_TRY(push(matcher, &at->c, true, true, err));
         *accepted = 1;
         return TOKFSM_OK;
     }
@@ -55,8 +70,9 @@ static tokfsm_status accept(tokfsm_matcher *matcher, uint32_t id, int32_t *accep
             return run.call.status;
     if (!tf_is_live(&run, &c))
         return run.call.status;
+    bool final = is_final(matcher, &run, &c);
     TF_TRY(run.call.status);
-    TF_TRY(push(matcher, &c, false, err));
+    TF_TRY(push(matcher, &c, false, final, err));
     *accepted = 1;
     return TOKFSM_OK;
 }

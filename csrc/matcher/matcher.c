@@ -228,7 +228,7 @@ uint32_t tokfsm_matcher_state(const tokfsm_matcher *matcher)
 {
     const tf_node *at = matcher->at;
     uint32_t state = tf_is_complete(&at->c) ? TOKFSM_STATE_COMPLETE : 0;
-    if (at->stopped || (tf_is_final(&at->c) && matcher->n_stop_ids == 0))
+    if (at->stopped || (at->final && matcher->n_stop_ids == 0))
         state |= TOKFSM_STATE_TERMINATED;
     return state;
 }

@@ -18,7 +18,8 @@ typedef struct tf_node {
     const struct tf_node *previous;
     tf_configuration c;
     uint32_t n_accepted;
-    uint32_t stopped; /* a stop token came */
+    uint16_t stopped; /* a stop token came */
+    uint16_t final;   /* nothing can follow (looked at where there is no stop token) */
 } tf_node;
 
 struct tokfsm_matcher {

@@ -273,7 +273,9 @@ def test_compile_bad_files(files: dict[str, str], tmp_path: Path, capsys: pytest
     assert "standard input" in refused(capsys, "compile", schema, "--tokenizer", "-")
     stdin(monkeypatch, b"true")
     assert "-o" in refused(capsys, "compile", "-", "--tokenizer", tokenizer)
-    assert "no/x.tokfsm" in refused(capsys, "compile", schema, "--tokenizer", tokenizer, "-o", "no/x.tokfsm")
+    assert "no/x.tokfsm: its directory" in refused(
+        capsys, "compile", schema, "--tokenizer", tokenizer, "-o", "no/x.tokfsm")
+    assert ".: a directory" in refused(capsys, "compile", schema, "--tokenizer", tokenizer, "-o", ".")
     assert os.listdir() == []
     copy = Path("copy.json")
     copy.write_text(json.dumps(SCHEMA))
@@ -284,10 +286,20 @@ def test_compile_bad_files(files: dict[str, str], tmp_path: Path, capsys: pytest
     assert "WordPiece" in refused(capsys, "compile", schema, "--tokenizer", str(wordpiece), "-o", "x.tokfsm")
 
 
-def test_compile_failure_keeps_what_was_there(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_compile_failure_keeps_what_was_there(files: dict[str, str], capsys: pytest.CaptureFixture[str],
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
     Path("x.tokfsm").write_bytes(b"precious")
     Path("bad.json").write_text('{"not": {}}')
     refused(capsys, "compile", "bad.json", "--tokenizer", files["tokenizer"], "-o", "x.tokfsm")
+    assert Path("x.tokfsm").read_bytes() == b"precious"
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", ".x.tmp")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert refused(capsys, "compile", files["schema"], "--tokenizer", files["tokenizer"], "-o", "x.tokfsm") == (
+        "x.tokfsm: cannot be written (No space left on device)")
+    assert sorted(os.listdir()) == ["bad.json", "x.tokfsm"]
     assert Path("x.tokfsm").read_bytes() == b"precious"
 
 

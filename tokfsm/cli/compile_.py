@@ -47,6 +47,8 @@ def run(args: argparse.Namespace) -> int:
             raise BadInput(f"{output}: the output would replace an input")
     if output == "-" and sys.stdout.isatty():
         raise BadInput("an artifact is not written to a terminal; give -o a file")
+    if output != "-" and (os.path.isdir(output) or not os.path.isdir(os.path.dirname(output) or ".")):
+        raise BadInput(f"{output}: {'a directory' if os.path.isdir(output) else 'its directory does not exist'}")
     schema = Inputs().read(args.schema, "schema")
 
     with Progress(_STEPS) as progress:
@@ -63,8 +65,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _write(automaton: tokfsm.Automaton, output: str, embed_pack: bool) -> int:
     if output != "-":
-        automaton.save(output, embed_pack=embed_pack)
-        return os.path.getsize(output)
+        try:
+            automaton.save(output, embed_pack=embed_pack)
+            return os.path.getsize(output)
+        except OSError as error:
+            raise BadInput(f"{output}: cannot be written ({error.strerror or error})") from error
     data = automaton.to_bytes(embed_pack=embed_pack)
     sys.stdout.buffer.write(data)
     return len(data)
