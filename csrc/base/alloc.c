@@ -60,6 +60,23 @@ void tf_arena_free(tf_arena *arena)
     arena->n_bytes = 0;
 }
 
+void tf_arena_reset(tf_arena *arena)
+{
+    tf_arena_block *kept = arena->blocks;
+    if (kept == NULL)
+        return;
+    tf_arena_block *block = kept->previous;
+    while (block != NULL) {
+        tf_arena_block *previous = block->previous;
+        tf_release(&arena->allocator, block);
+        block = previous;
+    }
+    kept->previous = NULL;
+    arena->n_bytes = kept->n_bytes;
+    arena->next = (char *)kept + HEADER_BYTES;
+    arena->end = (char *)kept + kept->n_bytes;
+}
+
 void *tf_arena_slow(tf_arena *arena, size_t n_bytes)
 {
     size_t want = arena->n_bytes < FIRST_BLOCK_BYTES ? FIRST_BLOCK_BYTES : arena->n_bytes;

@@ -35,6 +35,8 @@ typedef struct tf_arena {
 
 void tf_arena_init(tf_arena *arena, const tokfsm_allocator *a);
 void tf_arena_free(tf_arena *arena);
+/* Forget all that was taken; one block is kept, so that a steady user does not allocate. */
+void tf_arena_reset(tf_arena *arena);
 /* NULL: none left. Not cleared. */
 void *tf_arena_slow(tf_arena *arena, size_t n_bytes);
 static inline void *tf_arena_take(tf_arena *arena, size_t n_bytes)

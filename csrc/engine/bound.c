@@ -443,6 +443,10 @@ static uint32_t stay_bound(tf_run *run, const tf_configuration *c)
 bool tf_mask_budget(tf_run *run, const tf_configuration *c, uint32_t *row, uint32_t budget)
 {
     const tokfsm_pack *pack = run->m->pack;
+    if (budget == 0) {
+        memset(row, 0, pack->n_words * sizeof *row);
+        return true;
+    }
     uint32_t stay = stay_bound(run, c);
     const uint32_t *skip =
         stay != TF_COST_NONE && budget > stay ? pack->stay + (size_t)c->sub * pack->n_words : NULL;

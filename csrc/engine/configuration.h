@@ -8,6 +8,7 @@
 #ifndef TF_CONFIGURATION_H
 #define TF_CONFIGURATION_H
 
+#include "edits.h"
 #include "machine.h"
 
 /* Decoded text of a string, one chunk a node, newest first. `hash` is over the whole text. */
@@ -99,8 +100,9 @@ static inline bool tf_is_live(tf_run *run, const tf_configuration *c)
     return run->m->bytes_complete || tf_bound(run, c) != TF_COST_NONE;
 }
 
-/* Write the mask of the configuration, stop tokens left out. False: run->call.status. */
-bool tf_mask(tf_run *run, const tf_configuration *c, uint32_t *row);
+/* The mask of the configuration, stop tokens left out, in the run's arena. False:
+   run->call.status. */
+bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits);
 /* Clear the bits whose token leads past `budget - 1`. */
 bool tf_mask_budget(tf_run *run, const tf_configuration *c, uint32_t *row, uint32_t budget);
 

@@ -3,7 +3,6 @@
  * inside come from the pack's rows; those that close it come from the pack's trie of what
  * follows the quote; literals are walked by themselves. Everything else is the generic walk.
  */
-#include "../base/bits.h"
 #include "frames.h"
 #include "text.h"
 #include "walk.h"
@@ -31,13 +30,13 @@ static bool free_room(tf_run *run, const tf_configuration *c, uint64_t *room)
     return false;
 }
 
-/* Write the row of tokens that keep the string open; false: the pack has none for this. */
-static bool stay_row(const tf_run *run, const tf_configuration *c, uint64_t room, uint32_t *row)
+/* Choose the row of tokens that keep the string open; false: the pack has none for this. */
+static bool stay_row(const tf_run *run, const tf_configuration *c, uint64_t room, tf_edits *edits)
 {
     const tokfsm_pack *pack = run->m->pack;
     bool minimal = run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL;
     size_t n_words = pack->n_words;
-    const uint32_t *source = pack->stay + c->sub * n_words;
+    edits->base = pack->stay + c->sub * n_words;
     if (c->sub != TF_STR_NORMAL) {
         if (minimal || room < pack->stay_chars[c->sub])
             return false;
@@ -45,15 +44,10 @@ static bool stay_row(const tf_run *run, const tf_configuration *c, uint64_t room
         uint32_t k = 0;
         while (k < pack->n_lengths && pack->length[k] <= room)
             k++;
-        if (k == 0)
-            return true; /* no token is short enough; the row stays empty */
-        source = pack->stay_at_most + (k - 1) * n_words;
+        /* Where no token is short enough the row stays empty. */
+        edits->base = k == 0 ? NULL : pack->stay_at_most + (k - 1) * n_words;
     }
-    if (minimal)
-        for (size_t w = 0; w < n_words; w++)
-            row[w] = source[w] & pack->stay_minimal[w];
-    else
-        memcpy(row, source, n_words * sizeof *row);
+    edits->narrowed = minimal ? pack->stay_minimal : NULL;
     return true;
 }
 
@@ -78,7 +72,7 @@ static bool emitted_in_reach(const tf_configuration *c)
  * Tokens that close the string as a free one: the part before the quote is of `chars`
  * characters, what follows is walked from the configuration after the quote.
  */
-static bool close_free(tf_run *run, const tf_configuration *c, uint32_t *row)
+static bool close_free(tf_run *run, const tf_configuration *c, tf_edits *edits)
 {
     const tokfsm_pack *pack = run->m->pack;
     bool minimal = run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL;
@@ -96,7 +90,8 @@ static bool close_free(tf_run *run, const tf_configuration *c, uint32_t *row)
                 if (s->breaks[i].from > closed.n && s->breaks[i].from - c->n < high)
                     high = (uint32_t)(s->breaks[i].from - c->n);
         }
-        if (tf_step(run, &closed, '"') && !tf_walk_close(run, &closed, low, high, minimal, row))
+        if (tf_step(run, &closed, '"') && 
+            !tf_walk_close(run, &closed, low, high, minimal, &edits->before))
             return false;
         if (run->call.status != TOKFSM_OK)
             return false;
@@ -105,14 +100,14 @@ static bool close_free(tf_run *run, const tf_configuration *c, uint32_t *row)
 }
 
 /* Tokens along the literals, and those that close the string on one. */
-static bool walk_literals(tf_run *run, const tf_configuration *c, uint32_t *row)
+static bool walk_literals(tf_run *run, const tf_configuration *c, tf_edits *edits)
 {
     tf_configuration only = *c;
     only.literals_only = 1;
-    return tf_walk(run, &run->m->pack->all, &only, row);
+    return tf_walk(run, &run->m->pack->all, &only, &edits->set, &edits->cleared);
 }
 
-static bool mask_string(tf_run *run, const tf_configuration *c, uint32_t *row)
+static bool mask_string(tf_run *run, const tf_configuration *c, tf_edits *edits)
 {
     const tokfsm_pack *pack = run->m->pack;
     const tf_strings *s = c->at;
@@ -121,25 +116,27 @@ static bool mask_string(tf_run *run, const tf_configuration *c, uint32_t *row)
     bool is_free = free_room(run, c, &room);
     if (run->call.status != TOKFSM_OK)
         return false;
-    if (!is_free || !stay_row(run, c, room, row))
-        return tf_walk(run, &pack->all, c, row);
+    if (!is_free || !stay_row(run, c, room, edits)) {
+        edits->base = edits->narrowed = NULL;
+        return tf_walk(run, &pack->all, c, &edits->set, NULL);
+    }
     bool plain = c->sub == TF_STR_NORMAL && c->literal != TF_MAYBE && !s->hard_names &&
                  !(name && emitted_in_reach(c));
     if (!plain)
         /* With content to compare at the quote: real steps for every token that has one. */
-        return (c->literal != TF_ON || walk_literals(run, c, row)) &&
-               tf_walk(run, &pack->quote, c, row);
-    if (!close_free(run, c, row))
+        return (c->literal != TF_ON || walk_literals(run, c, edits)) &&
+               tf_walk(run, &pack->quote, c, &edits->set, NULL);
+    if (!close_free(run, c, edits))
         return false;
-    return c->literal != TF_ON || c->low == c->high || walk_literals(run, c, row);
+    return c->literal != TF_ON || c->low == c->high || walk_literals(run, c, edits);
 }
 
-bool tf_mask(tf_run *run, const tf_configuration *c, uint32_t *row)
+bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits)
 {
-    memset(row, 0, run->m->pack->n_words * sizeof *row);
+    memset(edits, 0, sizeof *edits);
     if (c->mode == TF_AT_END)
         return true;
     if (run->m->bytes_complete && (c->mode == TF_IN_STRING || c->mode == TF_IN_NAME))
-        return mask_string(run, c, row);
-    return tf_walk(run, &run->m->pack->all, c, row);
+        return mask_string(run, c, edits);
+    return tf_walk(run, &run->m->pack->all, c, &edits->set, NULL);
 }

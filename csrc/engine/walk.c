@@ -1,16 +1,9 @@
 /*
  * Depth-first over a trie in depth-first order, so that a dead node skips its subtree with one
- * read. Configurations are kept by depth: a node costs one copy and one step.
+ * read. Configurations are kept by depth: a node costs one copy and one step. Frames and texts
+ * of the walk go to the run's arena.
  */
 #include "walk.h"
-
-#include "../base/bits.h"
-
-/* Frames and texts of the walk are dropped when it returns. */
-typedef struct level {
-    tf_configuration c;
-    uint32_t end;
-} level;
 
 /* Which entries of the pack's `close` trie count; NULL: every entry of a trie. */
 typedef struct filter {
@@ -18,85 +11,130 @@ typedef struct filter {
     bool minimal;
 } filter;
 
-static bool decide(tf_run *run, const tf_trie *trie, const filter *only, uint32_t node,
-                   const tf_configuration *c, uint32_t *row)
+typedef struct level {
+    tf_configuration c;
+    uint32_t end;
+} level;
+
+/* Structural tokens are short: most walks stay within these. */
+enum { NEAR_LEVELS = 24 };
+
+typedef struct walk {
+    tf_run *run;
+    const tf_trie *trie;
+    const filter *only;
+    tf_ids *set, *cleared;
+    level near[NEAR_LEVELS];
+    level *levels;
+    uint32_t n_levels;
+} walk;
+
+static bool no_memory(tf_run *run)
 {
-    uint32_t first = trie->first[node], end = trie->first[node + 1];
+    if (run->call.status == TOKFSM_OK)
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a mask");
+    return false;
+}
+
+static bool add(walk *w, uint32_t first, uint32_t end)
+{
+    return tf_ids_add(w->set, w->run->arena, w->trie->ids + first, end - first) || no_memory(w->run);
+}
+
+static bool decide(walk *w, uint32_t node, const tf_configuration *c)
+{
+    uint32_t first = w->trie->first[node], end = w->trie->first[node + 1];
     if (first == end)
         return true;
-    if (!tf_is_live(run, c))
-        return run->call.status == TOKFSM_OK;
-    const tokfsm_pack *pack = run->m->pack;
+    if (!tf_is_live(w->run, c))
+        return w->run->call.status == TOKFSM_OK;
+    if (w->only == NULL)
+        return add(w, first, end);
+    const tokfsm_pack *pack = w->run->m->pack;
     for (uint32_t i = first; i < end; i++)
-        if (only == NULL ||
-            (pack->close_chars[i] >= only->low && pack->close_chars[i] < only->high &&
-             (!only->minimal || pack->close_minimal[i])))
-            tf_set(row, trie->ids[i]);
+        if (pack->close_chars[i] >= w->only->low && pack->close_chars[i] < w->only->high &&
+            (!w->only->minimal || pack->close_minimal[i]) && !add(w, i, i + 1))
+            return false;
     return true;
 }
 
-static void clear_subtree(const tf_trie *trie, uint32_t node, uint32_t *row)
+static bool go_deeper(walk *w)
 {
-    for (uint32_t i = trie->first[node]; i < trie->first[trie->end[node]]; i++)
-        tf_clear(row, trie->ids[i]);
+    /* The deepest token is known: at most one move to a wider place. */
+    uint32_t wanted = w->trie->depth + 2;
+    level *wider = tf_arena_take(w->run->arena, wanted * sizeof *wider);
+    if (wider == NULL)
+        return no_memory(w->run);
+    memcpy(wider, w->levels, w->n_levels * sizeof *wider);
+    w->levels = wider;
+    w->n_levels = wanted;
+    return true;
 }
 
-static bool walk(tf_run *run, const tf_trie *trie, const filter *only, const tf_configuration *c,
-                 uint32_t *row)
+static bool run_walk(walk *w, const tf_configuration *c)
 {
-    if (trie->n_nodes <= 1)
-        return trie->n_nodes == 0 || decide(run, trie, only, 0, c, row);
-    tf_arena scratch;
-    tf_arena_init(&scratch, &run->arena->allocator);
-    level *levels = tf_arena_take(&scratch, (trie->depth + 2) * sizeof *levels);
-    if (levels == NULL) {
-        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a walk");
+    const tf_trie *trie = w->trie;
+    tf_run *run = w->run;
+    if (trie->n_nodes == 0)
+        return true;
+    w->levels = w->near;
+    w->n_levels = NEAR_LEVELS;
+    w->levels[0].c = *c;
+    w->levels[0].end = trie->n_nodes;
+    if (!decide(w, 0, c))
         return false;
-    }
-    tf_arena *outer = run->arena;
-    run->arena = &scratch;
-    levels[0].c = *c;
-    levels[0].end = trie->n_nodes;
     uint32_t depth = 0, node = 1;
-    bool ok = decide(run, trie, only, 0, c, row);
-    while (ok && node < trie->n_nodes) {
-        while (node >= levels[depth].end)
+    while (node < trie->n_nodes) {
+        while (node >= w->levels[depth].end)
             depth--;
-        level *next = &levels[depth + 1];
-        next->c = levels[depth].c;
+        if (depth + 1 == w->n_levels && !go_deeper(w))
+            return false;
+        level *next = &w->levels[depth + 1];
+        next->c = w->levels[depth].c;
         next->c.closed_literal = 0;
         bool alive = tf_step(run, &next->c, trie->byte[node]);
-        if (run->call.status != TOKFSM_OK) {
-            ok = false;
-            break;
-        }
+        if (run->call.status != TOKFSM_OK)
+            return false;
         if (c->literals_only && next->c.closed_literal) {
-            clear_subtree(trie, node, row);
+            uint32_t first = trie->first[node], end = trie->first[trie->end[node]];
+            if (!tf_ids_add(w->cleared, run->arena, trie->ids + first, end - first))
+                return no_memory(run);
             next->c.literals_only = 0;
         }
-        if (alive) {
-            if (!next->c.literals_only || tf_string_is_live(run, &next->c))
-                ok = decide(run, trie, only, node, &next->c, row);
-            next->end = trie->end[node];
-            depth++;
-            node++;
-        } else {
+        if (!alive) {
             node = trie->end[node];
+            continue;
         }
+        if ((!next->c.literals_only || tf_string_is_live(run, &next->c)) && !decide(w, node, &next->c))
+            return false;
+        next->end = trie->end[node];
+        depth++;
+        node++;
     }
-    run->arena = outer;
-    tf_arena_free(&scratch);
-    return ok;
+    return true;
 }
 
-bool tf_walk(tf_run *run, const tf_trie *trie, const tf_configuration *c, uint32_t *row)
+bool tf_walk(tf_run *run, const tf_trie *trie, const tf_configuration *c, tf_ids *set,
+             tf_ids *cleared)
 {
-    return walk(run, trie, NULL, c, row);
+    walk w;
+    w.run = run;
+    w.trie = trie;
+    w.only = NULL;
+    w.set = set;
+    w.cleared = cleared;
+    return run_walk(&w, c);
 }
 
 bool tf_walk_close(tf_run *run, const tf_configuration *c, uint32_t low, uint32_t high,
-                   bool minimal, uint32_t *row)
+                   bool minimal, tf_ids *set)
 {
     filter only = {low, high, minimal};
-    return walk(run, &run->m->pack->close, &only, c, row);
+    walk w;
+    w.run = run;
+    w.trie = &run->m->pack->close;
+    w.only = &only;
+    w.set = set;
+    w.cleared = NULL;
+    return run_walk(&w, c);
 }

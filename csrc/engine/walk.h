@@ -5,14 +5,15 @@
 #include "configuration.h"
 
 /*
- * Set the bit of every token of `trie` after which `c` is live. With c->literals_only, tokens
- * that close a string on its literals are decided (set or cleared); other bits are only set.
- * False: run->call.status.
+ * Add every token of `trie` after which `c` is live to `set`. With c->literals_only, tokens that
+ * close a string on one of its literals go to `cleared` (NULL otherwise) before they are
+ * decided. False: run->call.status.
  */
-bool tf_walk(tf_run *run, const tf_trie *trie, const tf_configuration *c, uint32_t *row);
+bool tf_walk(tf_run *run, const tf_trie *trie, const tf_configuration *c, tf_ids *set,
+             tf_ids *cleared);
 /* The same over the pack's `close` trie, for the tokens that have `low` to `high - 1`
    characters before the quote, and no needless escape there if `minimal`. */
 bool tf_walk_close(tf_run *run, const tf_configuration *c, uint32_t low, uint32_t high,
-                   bool minimal, uint32_t *row);
+                   bool minimal, tf_ids *set);
 
 #endif

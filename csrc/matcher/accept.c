@@ -10,9 +10,10 @@ static bool is_final(tokfsm_matcher *matcher, tf_run *run, const tf_configuratio
 {
     if (c->mode == TF_AT_END)
         return true;
-    if (matcher->n_stop_ids > 0 || !tf_is_complete(c) || !tf_mask(run, c, matcher->row))
+    tf_edits edits;
+    if (matcher->n_stop_ids > 0 || !tf_is_complete(c) || !tf_mask(run, c, &edits))
         return false;
-    return tokfsm_row_count(matcher->row, matcher->automaton->pack->n_words) == 0;
+    return tf_edits_empty(&edits);
 }
 
 static tokfsm_status push(tokfsm_matcher *matcher, const tf_configuration *c, bool stopped,

@@ -2,9 +2,8 @@
 #include "../base/bits.h"
 #include "matcher.h"
 
-/* A run on memory that goes away with it. */
+/* A run on the matcher's scratch memory. */
 typedef struct scratch_run {
-    tf_arena arena;
     tf_budget budget;
     tokfsm_error local;
     tf_run run;
@@ -13,15 +12,10 @@ typedef struct scratch_run {
 static void begin(scratch_run *s, tokfsm_matcher *matcher, tokfsm_error *err)
 {
     tf_machine *machine = matcher->automaton->machine;
-    tf_arena_init(&s->arena, &matcher->allocator);
+    tf_arena_reset(&matcher->scratch);
     tf_budget_init(&s->budget, &machine->limits, NULL);
-    s->run = (tf_run){machine, &s->arena, {&s->budget, err == NULL ? &s->local : err, TOKFSM_OK}};
-}
-
-static tokfsm_status end(scratch_run *s)
-{
-    tf_arena_free(&s->arena);
-    return s->run.call.status;
+    s->run = (tf_run){machine, &matcher->scratch, {&s->budget, err == NULL ? &s->local : err,
+                                                   TOKFSM_OK}};
 }
 
 /* A narrow row may only cut ids that are never allowed. */
@@ -38,39 +32,72 @@ static tokfsm_status check_width(const tokfsm_matcher *matcher, size_t n_words, 
     return TOKFSM_OK;
 }
 
-static tokfsm_status make_row(tokfsm_matcher *matcher, uint32_t budget, tokfsm_error *err)
+static tokfsm_status check_budget(const tokfsm_matcher *matcher, tf_run *run, uint32_t budget,
+                                  tokfsm_error *err)
 {
-    const tokfsm_pack *pack = matcher->automaton->pack;
-    const tf_node *at = matcher->at;
-    uint32_t *row = matcher->row;
-    bool complete = tf_is_complete(&at->c);
-    if (at->stopped) {
-        memset(row, 0, pack->n_words * sizeof *row);
-    } else {
-        scratch_run s;
-        begin(&s, matcher, err);
-        uint32_t bound = budget == TOKFSM_UNBOUNDED ? 0 : tf_bound(&s.run, &at->c);
-        if (budget != TOKFSM_UNBOUNDED && s.run.call.status == TOKFSM_OK) {
-            if (matcher->stop_has_bytes)
-                s.run.call.status = tf_fail(err, TOKFSM_E_ARGUMENT,
-                                            "a budget needs stop tokens that have no bytes or are "
-                                            "in the vocabulary's stop set");
-            else if (bound > budget)
-                s.run.call.status =
-                    tf_fail(err, TOKFSM_E_BUDGET,
-                            "a budget of %u tokens is below the completion bound of %u", budget,
-                            bound);
-        }
-        if (s.run.call.status == TOKFSM_OK && tf_mask(&s.run, &at->c, row) &&
-            budget != TOKFSM_UNBOUNDED)
-            tf_mask_budget(&s.run, &at->c, row, budget);
-        TF_TRY(end(&s));
-    }
+    if (matcher->stop_has_bytes)
+        return tf_fail(err, TOKFSM_E_ARGUMENT,
+                       "a budget needs stop tokens that have no bytes or are in the vocabulary's "
+                       "stop set");
+    uint32_t bound = tf_bound(run, &matcher->at->c);
+    if (run->call.status == TOKFSM_OK && bound > budget)
+        return tf_fail(err, TOKFSM_E_BUDGET,
+                       "a budget of %u tokens is below the completion bound of %u", budget, bound);
+    return run->call.status;
+}
+
+/* A row of the pack's width in the matcher's scratch memory, for what cannot be written into
+   the caller's at once; NULL: no memory. */
+static uint32_t *scratch_row(tokfsm_matcher *matcher, tokfsm_error *err)
+{
+    uint32_t *row = tf_arena_take(&matcher->scratch,
+                                  matcher->automaton->pack->n_words * sizeof *row);
+    if (row == NULL)
+        tf_fail(err, TOKFSM_E_NOMEM, "no memory for a row");
+    return row;
+}
+
+static void write_stops(const tokfsm_matcher *matcher, uint32_t *row)
+{
+    bool complete = tf_is_complete(&matcher->at->c);
     for (size_t i = 0; i < matcher->n_stop_ids; i++) {
         tf_clear(row, matcher->stop_ids[i]);
         if (complete)
             tf_set(row, matcher->stop_ids[i]);
     }
+}
+
+/* All that can fail comes before the first write to `words`. */
+static tokfsm_status fill(tokfsm_matcher *matcher, uint32_t *words, size_t n_words,
+                          uint32_t budget, tokfsm_error *err)
+{
+    const tokfsm_pack *pack = matcher->automaton->pack;
+    const tf_node *at = matcher->at;
+    scratch_run s;
+    tf_edits edits;
+    begin(&s, matcher, err);
+    if (at->stopped)
+        memset(&edits, 0, sizeof edits);
+    else if (budget != TOKFSM_UNBOUNDED)
+        TF_TRY(check_budget(matcher, &s.run, budget, err));
+    if (!at->stopped && !tf_mask(&s.run, &at->c, &edits))
+        return s.run.call.status;
+    if (n_words >= pack->n_words && (budget == TOKFSM_UNBOUNDED || at->stopped)) {
+        tf_edits_apply(&edits, words, pack->n_words);
+        memset(words + pack->n_words, 0, (n_words - pack->n_words) * sizeof *words);
+        write_stops(matcher, words);
+        return TOKFSM_OK;
+    }
+    uint32_t *row = scratch_row(matcher, err);
+    if (row == NULL)
+        return TOKFSM_E_NOMEM;
+    tf_edits_apply(&edits, row, pack->n_words);
+    if (budget != TOKFSM_UNBOUNDED && !at->stopped && !tf_mask_budget(&s.run, &at->c, row, budget))
+        return s.run.call.status;
+    write_stops(matcher, row);
+    size_t shared = n_words < pack->n_words ? n_words : pack->n_words;
+    memcpy(words, row, shared * sizeof *words);
+    memset(words + shared, 0, (n_words - shared) * sizeof *words);
     return TOKFSM_OK;
 }
 
@@ -94,15 +121,12 @@ tokfsm_status tokfsm_matcher_fill(tokfsm_matcher *matcher, uint32_t *words, size
     if (n_words < pack->n_words)
         status = check_width(matcher, n_words, err);
     if (status == TOKFSM_OK)
-        status = make_row(matcher, budget, err);
+        status = fill(matcher, words, n_words, budget, err);
     if (status == TOKFSM_OK) {
-        size_t shared = n_words < pack->n_words ? n_words : pack->n_words;
-        memcpy(words, matcher->row, shared * sizeof *words);
-        memset(words + shared, 0, (n_words - shared) * sizeof *words);
         if (n_words > pack->n_words && n_words * 32 > matcher->padded)
             matcher->padded = n_words > UINT32_MAX / 32 ? UINT32_MAX : (uint32_t)n_words * 32;
         if (need_apply != NULL)
-            *need_apply = !all_allowed(matcher->row, pack->vocab_size);
+            *need_apply = n_words < pack->n_words || !all_allowed(words, pack->vocab_size);
     }
     tf_matcher_leave(matcher);
     return status;
@@ -116,7 +140,7 @@ tokfsm_status tokfsm_matcher_bound(tokfsm_matcher *matcher, uint32_t *n_tokens, 
     scratch_run s;
     begin(&s, matcher, err);
     uint32_t bound = matcher->at->stopped ? 0 : tf_bound(&s.run, &matcher->at->c);
-    tokfsm_status status = end(&s);
+    tokfsm_status status = s.run.call.status;
     if (status == TOKFSM_OK)
         *n_tokens = bound;
     tf_matcher_leave(matcher);
@@ -150,7 +174,7 @@ static tokfsm_status check_bytes(tokfsm_matcher *matcher, const uint8_t *bytes, 
                 tf_set(allowed, byte);
         }
     }
-    return end(&s);
+    return s.run.call.status;
 }
 
 tokfsm_status tokfsm_matcher_check_bytes(tokfsm_matcher *matcher, const uint8_t *bytes,

@@ -108,9 +108,6 @@ static tokfsm_status init(tokfsm_matcher *m, const uint32_t *stop_ids, size_t n_
     m->store = tf_store_new(&m->allocator, NULL);
     if (m->store == NULL)
         return no_memory(err);
-    m->row = tf_allocate(&m->allocator, automaton->pack->n_words * sizeof *m->row);
-    if (m->row == NULL)
-        return no_memory(err);
     return start(m, err);
 }
 
@@ -127,6 +124,7 @@ tokfsm_status tokfsm_matcher_new(tokfsm_automaton *automaton, const uint32_t *st
     atomic_init(&m->busy, 0);
     m->allocator = automaton->allocator;
     m->automaton = automaton;
+    tf_arena_init(&m->scratch, &m->allocator);
     atomic_fetch_add(&automaton->references, 1);
     m->max_rollback = max_rollback;
     tokfsm_status status = init(m, stop_ids, n_stop_ids, err);
@@ -145,7 +143,7 @@ void tokfsm_matcher_free(tokfsm_matcher *matcher)
     tf_store_release(matcher->store);
     tf_automaton_release(matcher->automaton);
     tf_release(&a, matcher->stop_ids);
-    tf_release(&a, matcher->row);
+    tf_arena_free(&matcher->scratch);
     tf_release(&a, matcher);
 }
 
@@ -154,8 +152,7 @@ static tokfsm_status fork_into(const tokfsm_matcher *from, tokfsm_matcher *m, to
     TF_TRY(tf_stop_ids_copy(&m->allocator, m->automaton->pack, from->stop_ids, from->n_stop_ids,
                             &m->stop_ids, &m->n_stop_ids, err));
     m->store = tf_store_new(&m->allocator, from->store);
-    m->row = tf_allocate(&m->allocator, m->automaton->pack->n_words * sizeof *m->row);
-    return m->store == NULL || m->row == NULL ? no_memory(err) : TOKFSM_OK;
+    return m->store == NULL ? no_memory(err) : TOKFSM_OK;
 }
 
 tokfsm_status tokfsm_matcher_fork(tokfsm_matcher *matcher, tokfsm_matcher **copy, tokfsm_error *err)
@@ -172,6 +169,7 @@ tokfsm_status tokfsm_matcher_fork(tokfsm_matcher *matcher, tokfsm_matcher **copy
         atomic_init(&m->busy, 0);
         m->allocator = matcher->allocator;
         m->automaton = matcher->automaton;
+        tf_arena_init(&m->scratch, &m->allocator);
         atomic_fetch_add(&m->automaton->references, 1);
         m->at = matcher->at;
         m->max_rollback = matcher->max_rollback;

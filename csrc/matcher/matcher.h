@@ -34,7 +34,7 @@ struct tokfsm_matcher {
     uint32_t floor;    /* n_accepted below which rollback may not go */
     uint32_t padded;   /* ids below this and past the vocabulary are refused, not errors */
     uint32_t stop_has_bytes; /* a stop token that the automaton did not know of has bytes */
-    uint32_t *row;     /* masks are made here, so that a failure leaves the caller's row */
+    tf_arena scratch;  /* of fill; reset by each */
 };
 
 tf_store *tf_store_new(const tokfsm_allocator *a, tf_store *parent);
