@@ -22,7 +22,7 @@ SOURCES = {
     "base": "alloc budget lock sha256 status",
     "vocab": "json_follow pack_build pack_file string_table trie",
     "schema": "decimal dialect keywords pointer refs tape tape_names tape_value",
-    "engine": "automaton bound edits frames machine mask options spelling step text walk",
+    "engine": "automaton bound cache edits frames machine mask options spelling step text walk",
     "lower": "build cost evaluate explore kinds literals numbers obligations satisfiable strings values",
     "artifact": "open read_machine write",
     "matcher": "accept fill matcher row",

@@ -2,6 +2,7 @@
 #include "engine/automaton.h"
 #include "artifact/format.h"
 #include "base/lock.h"
+#include "engine/cache.h"
 #include "engine/options.h"
 #include "lower/explore.h"
 
@@ -26,6 +27,7 @@ static tokfsm_statistics statistics_of(const tokfsm_automaton *automaton)
         if (strings != NULL)
             s.string_states += strings->n_literals + strings->n_breaks;
     }
+    tf_cache_count(&b->machine, &s.masks, &s.mask_bytes);
     s.bytes = b->arena.n_bytes + b->text_arena.n_bytes;
     s.closed = automaton->closed;
     tf_unlock(&b->machine.lock);

@@ -1,6 +1,7 @@
 /* The bytes of an artifact -> an automaton: header, sections, pack; then read_machine.c. */
 #include "../base/le.h"
 #include "../base/sha256.h"
+#include "../engine/cache.h"
 #include "../engine/options.h"
 #include "format.h"
 
@@ -13,6 +14,7 @@ typedef struct frozen {
 static void free_frozen(tokfsm_automaton *automaton)
 {
     frozen *f = (frozen *)(void *)automaton->machine;
+    tf_cache_free(&f->machine, &automaton->allocator);
     tf_arena_free(&f->arena);
     tf_release(&automaton->allocator, f);
 }
@@ -22,6 +24,7 @@ static tokfsm_statistics statistics_of(const tokfsm_automaton *automaton)
     const frozen *f = (const frozen *)(const void *)automaton->machine;
     tokfsm_statistics s = f->statistics;
     s.bytes = f->arena.n_bytes;
+    tf_cache_count(&f->machine, &s.masks, &s.mask_bytes);
     s.frozen = s.closed = 1;
     return s;
 }
@@ -191,8 +194,11 @@ tokfsm_status tokfsm_automaton_open(const uint8_t *bytes, size_t n_bytes, tokfsm
         f->machine.limits = *limits;
     tokfsm_status status = choose_pack(bytes, &s, pack, &a, &made->pack, err);
     f->machine.pack = made->pack;
-    if (status == TOKFSM_OK)
+    f->machine.allocator = a;
+    if (status == TOKFSM_OK) {
+        f->machine.names_pair = tf_cache_names_pair(made->pack);
         status = read_all(bytes, &s, made, f, err);
+    }
     if (status != TOKFSM_OK)
         tf_automaton_release(made);
     else

@@ -198,6 +198,9 @@ struct tf_machine {
     uint32_t string_rest_cost[TF_N_STR + 1]; /* see tf_string_rest_cost; escapes="minimal" tells
                                                 \u000 from \u001, the last entry */
     atomic_uint lock;        /* serialises the hooks */
+    tokfsm_allocator allocator;
+    _Atomic(struct tf_cache *) cache; /* masks kept: cache.h */
+    uint32_t names_pair;     /* a token can hold the end of one name and all of another */
 };
 
 /* Parts, made on first use. NULL only with call->status set. */

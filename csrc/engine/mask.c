@@ -3,6 +3,7 @@
  * inside come from the pack's rows; those that close it come from the pack's trie of what
  * follows the quote; literals are walked by themselves. Everything else is the generic walk.
  */
+#include "cache.h"
 #include "frames.h"
 #include "text.h"
 #include "walk.h"
@@ -131,12 +132,24 @@ static bool mask_string(tf_run *run, const tf_configuration *c, tf_edits *edits)
     return c->literal != TF_ON || c->low == c->high || walk_literals(run, c, edits);
 }
 
+static bool make(tf_run *run, const tf_configuration *c, tf_edits *edits)
+{
+    if (run->m->bytes_complete && (c->mode == TF_IN_STRING || c->mode == TF_IN_NAME))
+        return mask_string(run, c, edits);
+    return tf_walk(run, &run->m->pack->all, c, &edits->set, NULL);
+}
+
 bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits)
 {
     memset(edits, 0, sizeof *edits);
     if (c->mode == TF_AT_END)
         return true;
-    if (run->m->bytes_complete && (c->mode == TF_IN_STRING || c->mode == TF_IN_NAME))
-        return mask_string(run, c, edits);
-    return tf_walk(run, &run->m->pack->all, c, &edits->set, NULL);
+    tf_signature signature;
+    tf_signature_of(run->m, c, &signature);
+    if (tf_cache_find(run->m, &signature, edits))
+        return true;
+    if (!make(run, c, edits))
+        return false;
+    tf_cache_keep(run->m, &signature, edits);
+    return true;
 }

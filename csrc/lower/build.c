@@ -1,6 +1,8 @@
 /* A machine's compile half: begin, end, and the hooks. */
 #include "build.h"
 
+#include "../engine/cache.h"
+
 #include <stdio.h>
 
 void *tf_take(tf_build *b, size_t n_bytes, tokfsm_status *status)
@@ -306,6 +308,8 @@ tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes, 
     b->machine.pack = pack;
     b->machine.options = *options;
     b->machine.limits = *limits;
+    b->machine.allocator = *allocator;
+    b->machine.names_pair = tf_cache_names_pair(pack);
     b->machine.hooks = &tf_build_hooks;
     b->budget = budget;
     b->err = err;
@@ -320,6 +324,7 @@ tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes, 
 void tf_build_free(tf_build *b)
 {
     tokfsm_allocator *a = &b->arena.allocator;
+    tf_cache_free(&b->machine, a);
     tf_release(a, b->osets.items);
     tf_release(a, b->values.items);
     tf_release(a, b->kinds.items);

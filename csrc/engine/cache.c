@@ -1,0 +1,255 @@
+#include "cache.h"
+
+#include "frames.h"
+
+enum { N_BUCKETS = 1024 };
+
+typedef struct entry {
+    struct entry *next;
+    uint64_t hash;
+    tf_edits edits;
+    uint32_t n_words;
+    uint64_t words[]; /* the signature; the ids of the edits follow it */
+} entry;
+
+struct tf_cache {
+    atomic_ullong n_masks, n_bytes;
+    _Atomic(entry *) buckets[N_BUCKETS];
+};
+
+/* ---- signatures ---- */
+
+static void put(tf_signature *s, uint64_t word)
+{
+    if (s->n < TF_MAX_SIGNATURE)
+        s->words[s->n] = word;
+    s->n++;
+}
+
+static void put_words(tf_signature *s, const uint64_t *words, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        put(s, words[i]);
+}
+
+/* Beyond this many characters or items no token reaches. */
+static uint64_t reach(const tf_machine *m) { return (uint64_t)m->pack->max_token_bytes + 1; }
+
+/* Characters so far, as far as a break of the outcome is within a token's reach. */
+static uint64_t clipped_length(const tf_machine *m, const tf_strings *s, uint64_t n)
+{
+    uint32_t i = s->n_breaks;
+    while (i > 1 && s->breaks[i - 1].from > n)
+        i--;
+    if (i < s->n_breaks && s->breaks[i].from - n <= reach(m))
+        return n;
+    return UINT64_MAX - i;
+}
+
+/* Items so far, as far as something changes within a token's reach. */
+static uint64_t clipped_count(const tf_machine *m, const tf_frame *frame)
+{
+    const tf_kind *kind = frame->kind;
+    uint64_t near = reach(m), n = frame->count;
+    if (kind->is_object)
+        return n > 0;
+    uint32_t class = tf_item_class(kind, n);
+    if (class + 1 < kind->n_classes && kind->first[class + 1] - n <= near)
+        return n;
+    if (n < kind->first[class] + 1)
+        return n; /* the next item is the first of its class */
+    const uint64_t *alive = tf_frame_alive(frame);
+    uint64_t met = 0;
+    for (uint32_t a = tf_words_next(alive, kind->alternative_words, 0); a != UINT32_MAX;
+         a = tf_words_next(alive, kind->alternative_words, a + 1)) {
+        uint64_t min = kind->min_items[a];
+        if (n < min && min - n <= near)
+            return n;
+        met = met * 2 + (n >= min);
+        if (kind->n_alternatives > 32)
+            return n;
+    }
+    return (UINT64_MAX - class) ^ met << 16;
+}
+
+static void put_frames(const tf_machine *m, const tf_frame *frame, tf_signature *s)
+{
+    for (uint32_t i = 0; i <= m->pack->max_closes; i++, frame = frame->parent) {
+        if (frame == NULL) {
+            put(s, 0);
+            return;
+        }
+        const tf_kind *kind = frame->kind;
+        if (frame->emitted != NULL) {
+            s->n = TF_MAX_SIGNATURE + 1; /* depends on what was written */
+            return;
+        }
+        put(s, (uint64_t)(uintptr_t)kind);
+        put(s, (uint64_t)(uintptr_t)frame->edge);
+        put(s, clipped_count(m, frame));
+        put_words(s, tf_frame_alive(frame), kind->alternative_words);
+        if (kind->rank != NULL)
+            put(s, frame->last);
+        if (m->options.whitespace == TOKFSM_WHITESPACE_INDENT)
+            put(s, frame->depth);
+        for (uint32_t w = 0; w < kind->name_words; w += 2)
+            put(s, frame->seen[w] |
+                       (uint64_t)(w + 1 < kind->name_words ? frame->seen[w + 1] : 0) << 32);
+    }
+}
+
+void tf_signature_of(const tf_machine *m, const tf_configuration *c, tf_signature *s)
+{
+    s->n = 0;
+    bool string = c->mode == TF_IN_STRING || c->mode == TF_IN_NAME;
+    if (!m->bytes_complete || (string && c->literal == TF_MAYBE) ||
+        (c->mode == TF_IN_NAME && c->literal == TF_OFF && m->names_pair))
+        return;
+    put(s, c->mode | (uint64_t)c->gap << 8 | (uint64_t)c->sub << 16 | (uint64_t)c->literal << 24);
+    if (c->value != NULL) {
+        put(s, (uint64_t)(uintptr_t)c->value);
+        put_words(s, tf_words(&c->alive, c->value->n_words), c->value->n_words);
+    }
+    if (string) {
+        const tf_strings *strings = c->at;
+        put(s, c->mode == TF_IN_NAME ? 0 : clipped_length(m, strings, c->n));
+        put(s, c->sub == TF_STR_NORMAL ? 0 : c->hex);
+        if (c->literal == TF_ON) {
+            put(s, c->low | (uint64_t)c->high << 32);
+            put(s, c->pos);
+        }
+    } else {
+        put(s, c->n);
+        put(s, c->mode == TF_IN_LITERAL ? c->low : 0);
+        put(s, c->mode == TF_IN_NUMBER ? (uint64_t)(uintptr_t)c->at : 0);
+    }
+    put_frames(m, c->top, s);
+    if (s->n > TF_MAX_SIGNATURE) {
+        s->n = 0;
+        return;
+    }
+    uint64_t hash = s->n;
+    for (uint32_t i = 0; i < s->n; i++) {
+        hash = (hash ^ s->words[i]) * 0x9E3779B97F4A7C15u;
+        hash ^= hash >> 29;
+    }
+    s->hash = hash;
+}
+
+/* ---- the table ---- */
+
+bool tf_cache_find(tf_machine *m, const tf_signature *s, tf_edits *edits)
+{
+    tf_cache *cache = atomic_load_explicit(&m->cache, memory_order_acquire);
+    if (cache == NULL || s->n == 0)
+        return false;
+    const entry *e =
+        atomic_load_explicit(&cache->buckets[s->hash % N_BUCKETS], memory_order_acquire);
+    for (; e != NULL; e = e->next)
+        if (e->hash == s->hash && e->n_words == s->n &&
+            memcmp(e->words, s->words, s->n * sizeof *s->words) == 0) {
+            *edits = e->edits;
+            return true;
+        }
+    return false;
+}
+
+static tf_cache *cache_of(tf_machine *m, const tokfsm_allocator *a)
+{
+    tf_cache *cache = atomic_load_explicit(&m->cache, memory_order_acquire);
+    if (cache != NULL)
+        return cache;
+    tf_cache *fresh = tf_allocate(a, sizeof *fresh);
+    if (fresh == NULL)
+        return NULL;
+    memset(fresh, 0, sizeof *fresh);
+    if (atomic_compare_exchange_strong_explicit(&m->cache, &cache, fresh, memory_order_acq_rel,
+                                                memory_order_acquire))
+        return fresh;
+    tf_release(a, fresh); /* another thread was first */
+    return cache;
+}
+
+static uint32_t *copy_ids(tf_ids *to, const tf_ids *from, uint32_t *room)
+{
+    to->items = room;
+    to->n = to->capacity = from->n;
+    if (from->n > 0)
+        memcpy(room, from->items, from->n * sizeof *room);
+    return room + from->n;
+}
+
+void tf_cache_keep(tf_machine *m, const tf_signature *s, const tf_edits *edits)
+{
+    if (s->n == 0)
+        return;
+    const tokfsm_allocator *a = &m->allocator;
+    tf_cache *cache = cache_of(m, a);
+    if (cache == NULL)
+        return;
+    size_t n_ids = (size_t)edits->before.n + edits->cleared.n + edits->set.n;
+    size_t n_bytes = sizeof(entry) + s->n * sizeof *s->words + n_ids * sizeof(uint32_t);
+    if (atomic_load_explicit(&cache->n_bytes, memory_order_relaxed) + n_bytes >
+        m->limits.automaton_bytes)
+        return;
+    entry *e = tf_allocate(a, n_bytes);
+    if (e == NULL)
+        return;
+    e->hash = s->hash;
+    e->n_words = s->n;
+    e->edits = *edits;
+    memcpy(e->words, s->words, s->n * sizeof *s->words);
+    uint32_t *room = (uint32_t *)(e->words + s->n);
+    room = copy_ids(&e->edits.before, &edits->before, room);
+    room = copy_ids(&e->edits.cleared, &edits->cleared, room);
+    copy_ids(&e->edits.set, &edits->set, room);
+    _Atomic(entry *) *bucket = &cache->buckets[s->hash % N_BUCKETS];
+    e->next = atomic_load_explicit(bucket, memory_order_relaxed);
+    /* Two threads may keep one mask twice: the entries are equal, and the first one is found. */
+    while (!atomic_compare_exchange_weak_explicit(bucket, &e->next, e, memory_order_release,
+                                                  memory_order_relaxed))
+        ;
+    atomic_fetch_add_explicit(&cache->n_bytes, n_bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&cache->n_masks, 1, memory_order_relaxed);
+}
+
+void tf_cache_free(tf_machine *m, const tokfsm_allocator *allocator)
+{
+    tf_cache *cache = atomic_load_explicit(&m->cache, memory_order_acquire);
+    if (cache == NULL)
+        return;
+    for (uint32_t i = 0; i < N_BUCKETS; i++)
+        for (entry *e = atomic_load_explicit(&cache->buckets[i], memory_order_relaxed); e != NULL;) {
+            entry *next = e->next;
+            tf_release(allocator, e);
+            e = next;
+        }
+    tf_release(allocator, cache);
+}
+
+void tf_cache_count(const tf_machine *m, uint64_t *n_masks, uint64_t *n_bytes)
+{
+    tf_cache *cache = atomic_load_explicit(&((tf_machine *)(uintptr_t)m)->cache,
+                                           memory_order_acquire);
+    *n_masks = cache == NULL ? 0 : atomic_load(&cache->n_masks);
+    *n_bytes = cache == NULL ? 0 : atomic_load(&cache->n_bytes) + sizeof *cache;
+}
+
+bool tf_cache_names_pair(const tokfsm_pack *pack)
+{
+    /* `":…,"…":` at the least: three quotes, two colons and a comma. */
+    const tf_trie *quote = &pack->quote;
+    uint32_t n = quote->n_nodes == 0 ? 0 : quote->first[quote->n_nodes];
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t n_bytes, quotes = 0, colons = 0, commas = 0;
+        const uint8_t *bytes = tf_pack_token(pack, quote->ids[i], &n_bytes);
+        for (uint32_t k = 0; k < n_bytes; k++) {
+            quotes += bytes[k] == '"';
+            colons += bytes[k] == ':';
+            commas += bytes[k] == ',';
+        }
+        if (quotes >= 3 && colons >= 2 && commas >= 1)
+            return true;
+    }
+    return false;
+}

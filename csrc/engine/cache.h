@@ -1,0 +1,35 @@
+/*
+ * Masks by what they depend on. A mask is a function of the place in the innermost lexeme and of
+ * the K + 1 innermost frames, K the most containers that one token closes; deeper frames cannot
+ * be reached by a token. What is compared is that signature, whole.
+ *
+ * Append-only and lock-free: an entry is built privately and published by compare-and-swap.
+ * Past limits.automaton_bytes nothing more is kept.
+ */
+#ifndef TF_CACHE_H
+#define TF_CACHE_H
+
+#include "configuration.h"
+
+typedef struct tf_cache tf_cache;
+
+enum { TF_MAX_SIGNATURE = 96 }; /* words; what needs more is not kept */
+
+typedef struct tf_signature {
+    uint32_t n; /* 0: the mask depends on more than a signature holds */
+    uint64_t hash;
+    uint64_t words[TF_MAX_SIGNATURE];
+} tf_signature;
+
+void tf_signature_of(const tf_machine *m, const tf_configuration *c, tf_signature *signature);
+/* False: not there. */
+bool tf_cache_find(tf_machine *m, const tf_signature *signature, tf_edits *edits);
+/* Keep a mask; does nothing where there is no memory for it. */
+void tf_cache_keep(tf_machine *m, const tf_signature *signature, const tf_edits *edits);
+void tf_cache_free(tf_machine *m, const tokfsm_allocator *allocator);
+/* Masks kept, and the memory that they take. */
+void tf_cache_count(const tf_machine *m, uint64_t *n_masks, uint64_t *n_bytes);
+/* Whether a token can hold the end of one name and the whole of another. */
+bool tf_cache_names_pair(const tokfsm_pack *pack);
+
+#endif
