@@ -1,10 +1,11 @@
 """The benchmark's data: a gzipped line of JSON a schema -> schema texts, and instances as token ids.
 
 A line is ``{"id", "schema", "tests": [{"valid", "data"}]}``. Instances are spelled as
-``json.dumps(data, ensure_ascii=False)`` does: ``", "`` and ``": "``, raw characters, which is the
-one spelling that every engine under test takes. An instance that cannot be spelled so (a lone
-surrogate, a number past the doubles) is left out and counted. Canonical token ids are computed
-once and kept beside the raw results.
+``json.dumps(data, ensure_ascii=False)`` does: ``", "`` and ``": "``, raw characters; and a whole
+number in a valid instance as digits (``2.0`` is an integer, but no engine here writes it for one).
+This is the one spelling that every engine under test takes. An instance that cannot be spelled so
+(a lone surrogate, a number past the doubles) is left out and counted. Canonical token ids are
+computed once and kept beside the raw results.
 """
 
 from __future__ import annotations
@@ -59,6 +60,17 @@ def spell(value: Any) -> str | None:
     except (ValueError, UnicodeEncodeError):
         return None
     return text
+
+
+def whole_as_digits(value: Any) -> Any:
+    """The same value with every float that is a whole number as an integer."""
+    if isinstance(value, dict):
+        return {name: whole_as_digits(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [whole_as_digits(item) for item in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value
 
 
 def shuffled(value: Any, rng: random.Random) -> Any:
@@ -152,7 +164,8 @@ def _tokenized(
     rows: list[list[int]] = []
     for index in chosen:
         for test in lines[index]["tests"]:
-            text = spell(shuffled(test["data"], rng) if shuffle_keys else test["data"])
+            value = whole_as_digits(test["data"]) if test["valid"] else test["data"]
+            text = spell(shuffled(value, rng) if shuffle_keys else value)
             if text is None:
                 rows.append([])
             elif random_splits:
@@ -170,4 +183,4 @@ def _cache_file(lines: list[dict[str, Any]], chosen: list[int], tokenizer_file: 
     key.update(tokenizer_file.read_bytes())
     for index in chosen:
         key.update(json.dumps(lines[index]["tests"]).encode())
-    return OUT / f"ids-{key.hexdigest()[:16]}.npz"
+    return OUT / f"ids-digits-{key.hexdigest()[:16]}.npz"

@@ -57,11 +57,12 @@ class Answer(NamedTuple):
 class Witness:
     """Handler of the worker: one vocabulary, a schema a request."""
 
-    def __init__(self, path: Path, whitespace: Any) -> None:
+    def __init__(self, path: Path, whitespace: Any, n_completions: int) -> None:
         import tokfsm
 
         self._tokfsm, self._whitespace = tokfsm, whitespace
         self.version = tokfsm.__version__
+        self._n_completions = n_completions
         self._vocab = tokfsm.Vocabulary.from_file(str(path))
         self._tokens: list[bytes | None] = [self._vocab.token_bytes(i) for i in range(self._vocab.size)]
         self._splitter = corpus.Splitter(self._tokens)
@@ -194,15 +195,17 @@ class Witness:
             if matcher.accept_token(token) or matcher.min_tokens != bound:
                 return self._fail("a token whose bit is 0 is accepted, or moves the state", path, str(token))
             self._counts["bits 0 tried"] += 1
-        self._finish(matcher.fork(), list(path), judge)
-        for _ in range(2):
-            if (chosen := self._choose(allowed)) is None:
-                return
+        if not allowed.any():  # the end: nothing can follow
+            return self._finish(matcher.fork(), list(path), judge)
+        for _ in range(self._n_completions):
+            chosen = self._choose(allowed)
+            assert chosen is not None
             fork = matcher.fork()
             if not fork.accept_token(chosen):
                 return self._fail("a token whose bit is 1 is refused", path, str(chosen))
             self._counts["bits 1 completed"] += 1
             self._finish(fork, [*path, chosen], judge)
+        return None
 
     def _finish(self, matcher: Any, path: list[int], judge: witness.Validate | None) -> None:
         """Complete the value within the smallest budget, then ask the validator."""
@@ -234,8 +237,8 @@ class Witness:
         return None
 
 
-def serve(path: Path, whitespace: str) -> tuple[dict[str, Any], Handler]:
-    handler = Witness(path, whitespace)
+def serve(path: Path, whitespace: str, n_completions: int) -> tuple[dict[str, Any], Handler]:
+    handler = Witness(path, whitespace, n_completions)
     return {"version": handler.version}, handler
 
 
@@ -246,6 +249,7 @@ def main(arguments: list[str]) -> int:
     p.add_argument("--tokenizers", type=Path, default=corpus.TOKENIZERS)
     p.add_argument("--states", type=int, default=10_000, help="over all vocabularies")
     p.add_argument("--per-schema", type=int, default=10, help="states of one schema")
+    p.add_argument("--completions", type=int, default=1, help="bits 1 completed at each state")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--whitespace", default="flexible", choices=("flexible", "compact"))
     p.add_argument("--seconds", type=float, default=300.0, help="limit a schema")
@@ -265,7 +269,8 @@ def main(arguments: list[str]) -> int:
     with open(corpus.OUT / f"{stem}-failures.jsonl", "w", encoding="utf-8") as kept:
         for n, name in enumerate(names):
             count = counts[name] = Counter()
-            worker = Worker(serve, (options.tokenizers / name, options.whitespace), int(options.memory_gb * 2**30))
+            about = (options.tokenizers / name, options.whitespace, options.completions)
+            worker = Worker(serve, about, int(options.memory_gb * 2**30))
             if (hello := worker.start()).status != "ok":
                 print(f"masks_witness: {name}: {hello.value}", file=sys.stderr)
                 return 1
@@ -295,7 +300,7 @@ def main(arguments: list[str]) -> int:
 
     rows = sorted({kind for count in counts.values() for kind in count})
     total = sum(counts.values(), Counter())
-    show("counts", ["", *(name.split("/")[0] for name in names), "all"],
+    show("counts", ["", *(name.partition(".")[0] for name in names), "all"],
          [[kind, *(str(count[kind]) for count in counts.values()), str(total[kind])] for kind in rows])
     if options.record:
         record = {

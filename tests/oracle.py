@@ -25,7 +25,9 @@ Readings of the design that this file pins
       a number may have a point (`numbers="plain"`) if some live group does not want an
       integer, and an exponent if no live group constrains its value. A group is what one
       alternative of the frame below asks of the number, its `anyOf` included; it is live
-      while it admits a number that begins with these digits and has no exponent.
+      while it admits a number that begins with these digits and has no exponent. A number
+      of `enum` or `const` that the schema writes with a point, as 2.0, does not want an
+      integer.
     * A name is declared at a place if any branch that leads to it declares it, dead or alive
       by now, provided that the branch can be satisfied; an escaped spelling of it is refused.
     * Each object or array in an `enum` is an alternative of its own from its bracket on.
@@ -274,9 +276,10 @@ class Facts:
     """What an alternative says of scalars, and of itself."""
 
     atoms: frozenset[str]
-    enum: list[Any] | None          # admitted values; None: no enum or const anywhere
+    enum: list[Any] | None          # values admitted, and writable; None: no enum or const anywhere
     min_length: int
     max_length: int | None
+    pointed: bool                   # `enum` has a number that the schema writes with a point, as 2.0
 
     @cached_property
     def strings(self) -> list[str]:
@@ -299,7 +302,7 @@ class Facts:
     @cached_property
     def wants_integer(self) -> bool:
         if self.enum is not None:
-            return all(v.denominator == 1 for v in self.numbers)
+            return not self.pointed and all(v.denominator == 1 for v in self.numbers)
         return "fraction" not in self.atoms
 
     @property
@@ -829,8 +832,6 @@ class Oracle:
     def _number_rest(self, parts: NumberText, value: Fraction) -> bytes | None:
         """The least that makes a beginning of a number equal `value`; None if nothing does."""
         whole, fraction = decimal_digits(value)
-        if self.max_digits is not None and max(len(whole), len(fraction)) > self.max_digits:
-            return None
         if value != 0 and parts.negative != (value < 0):
             return None
         if parts.fraction is None:
@@ -1145,6 +1146,7 @@ class Oracle:
     def facts(self, alternative: Alternative) -> Facts:
         if alternative not in self._facts:
             atoms, enum, low, high = ATOMS, None, 0, None
+            pointed: set[Any] = set()  # numbers that some list writes with a point
             for schema in (self._nodes[n] for n in alternative):
                 if "type" in schema:
                     names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
@@ -1154,15 +1156,22 @@ class Oracle:
                 if "const" in schema and self._known("const"):
                     lists.append([schema["const"]])
                 for values in lists:
+                    pointed |= {canon(v) for v in values if is_number(v) and "." in str(v)}
                     admitted = {canon(v) for v in values}
                     enum = [v for v in (values if enum is None else enum) if canon(v) in admitted]
                 low = max(low, int(schema.get("minLength", 0)))
                 if "maxLength" in schema:
                     high = int(schema["maxLength"]) if high is None else min(high, int(schema["maxLength"]))
             if enum is not None:
-                enum = [v for v in enum if kinds(v) in atoms]
-            self._facts[alternative] = Facts(frozenset(atoms), enum, low, high)
+                enum = [v for v in enum if kinds(v) in atoms and self._writable(v)]
+            self._facts[alternative] = Facts(frozenset(atoms), enum, low, high,
+                                             any(canon(v) in pointed for v in enum or ()))
         return self._facts[alternative]
+
+    def _writable(self, value: Any) -> bool:
+        """Whether a scalar has a spelling at all: numbers that need more digits than allowed have none."""
+        return not is_number(value) or self.max_digits is None or max(
+            map(len, decimal_digits(number(value)))) <= self.max_digits
 
     def openings(self, alternative: Alternative, kind: str) -> list[Open]:
         """The alternative as an object or array: one for each enum value, else one."""

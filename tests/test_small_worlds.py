@@ -12,7 +12,6 @@ import json
 import os
 import random
 import re
-from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Iterator
@@ -170,7 +169,8 @@ def test_oracle_in_a_world_of_lexemes(seed: int) -> None:
 
 NUMBER_BRANCHES: list[list[Any]] = [
     [{"type": "number"}], [{"type": "integer"}], [{"enum": [0, 12, 1.5]}], [{"const": 1.0}], [{"const": 0.25}],
-    [{"type": "integer"}, {"const": 0.25}], [{"type": "number"}, {"const": 12}], [{"type": "integer"}, {"type": "number"}],
+    [{"type": "integer"}, {"const": 0.25}], [{"type": "number"}, {"const": 12}],
+    [{"type": "integer"}, {"type": "number"}],
     [{"enum": [10, 1.5]}, {"enum": [1, 21]}], [{"type": "integer", "enum": [1, 1.5, 2]}],
     [{"const": -1}, {"type": "string"}, {"const": -0.5}],
 ]
@@ -234,8 +234,9 @@ def test_oracle_on_all_string_texts(escapes: str) -> None:
     schema = {"type": "string", "minLength": 1, "maxLength": 2}
     oracle = Oracle(schema, tokens=bytes_of(bytes(range(256))), escapes=escapes)
     witness = Witness(schema)
-    pieces = [b'"', b"\\", b"u", b"/", b"n", b"\\u", b"u0061", b"u00e9", b"\\u00E9", b"\\ud83d", b"\\uDE00", b"uDE00", b"u0001", b"u000a", b"u001f",
-              b"u001F", b"u007f", b"\x7f", b"\x1f", b"\xc3", b"\xa9", b"\xed", b"\xa0", b"\x80", b"\xf0\x9f\x98"]
+    pieces = [b'"', b"\\", b"u", b"/", b"n", b"\\u", b"u0061", b"u00e9", b"\\u00E9", b"\\ud83d", b"\\uDE00", b"uDE00",
+              b"u0001", b"u000a", b"u001f", b"u001F", b"u007f", b"\x7f", b"\x1f", b"\xc3", b"\xa9", b"\xed", b"\xa0",
+              b"\x80", b"\xf0\x9f\x98"]
     for k in range(4):
         for c in itertools.product(pieces, repeat=k):
             text = b'"' + b"".join(c) + b'"'
@@ -309,7 +310,8 @@ JOINT = [  # schema, complete, not complete: several alternatives at one place
                                   {"properties": {"n": {"type": "number"}}, "required": ["x"]}]},
      [b'{"n":1.0,"i":0}', b'{"n":1.5,"x":0}', b'{"i":0,"n":1.0}', b'{"n":1.5e1,"x":0}'],
      [b'{"n":1.5,"i":0}', b'{"n":1e1,"x":0}']),
-    ({"anyOf": [{"type": "integer"}, {"enum": [1.5]}]}, [b"1", b"1.5", b"1.50", b"1.0", b"2.0", b"-0"], [b"1e0", b"01"]),
+    ({"anyOf": [{"type": "integer"}, {"enum": [1.5]}]},
+     [b"1", b"1.5", b"1.50", b"1.0", b"2.0", b"-0"], [b"1e0", b"01"]),
     ({"anyOf": [{"type": "integer"}, {"type": "number"}]}, [b"1", b"1e3", b"2.0", b"1.0e1"], []),
     ({"anyOf": [{"const": [1, "a"]}, {"prefixItems": [{"type": "number"}, {"const": "b"}], "type": "array"}]},
      [b'[1,"a"]', b'[1,"b"]', b'[1.0,"a"]', b'[2e1,"b"]'], [b'[1e0,"b"]', b'[2,"a"]']),
@@ -337,6 +339,11 @@ def test_oracle_on_missing_bytes() -> None:
     assert live({"type": "string"}, bytes(range(0x80, 0xC0)), b'"\xc3', b'"\\u00') == [False, True]
     assert live({"type": "string"}, b"\\", b'"\\ud83d', b'"\\ud83d\\') == [False, True]
     assert live({"properties": {"a": {}}, "required": ["a"]}, b"a", b"{", b"[", b'{"b":1,') == [False, True, False]
+    # an escape that another branch allows, though that branch itself cannot be completed any more
+    schema = {"type": "object", "anyOf": [
+        {"properties": {"k": {"const": "é"}}, "required": ["k"], "additionalProperties": False},
+        {"properties": {"k": {"type": "string"}}, "required": ["k", "☃"]}]}
+    assert live(schema, b"\xc3\xe2", b'{"k":"', b'{"k":"\\u00e', b'{"k":"\\u00e8') == [True, True, False]
     with pytest.raises(Unsatisfiable):
         Oracle({"const": 12}, tokens=bytes_of(b"1{}[]"))
     # a token may carry bytes that are no tokens by themselves

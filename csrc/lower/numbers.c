@@ -143,6 +143,45 @@ static tokfsm_status make_constants(tf_build *b, gathering *g, numbers *of)
     return TOKFSM_OK;
 }
 
+/* Obligation by obligation: an admitted number that the schema writes with a point, as 2.0, does
+   not want an integer. */
+typedef struct pointing {
+    const tf_oset *oset;
+    bool pointed;
+} pointing;
+
+static tokfsm_status point_node(tf_build *b, void *context, uint32_t node)
+{
+    pointing *p = context;
+    const tf_tape_node *n = &b->tape.nodes[node];
+    if (p->pointed || n->type != TF_JSON_NUMBER || memchr(n->text, '.', n->n) == NULL)
+        return TOKFSM_OK;
+    tf_decimal value;
+    TF_TRY(tf_decimal_read(&value, n->text, n->n, &b->arena, b->err));
+    tf_scalar scalar = {TF_JSON_NUMBER, node, 0, tf_decimal_is_integer(&value)};
+    return tf_evaluate(b, p->oset, &scalar, &p->pointed);
+}
+
+static tokfsm_status point_schema(tf_build *b, void *context, const tf_schema *s)
+{
+    for (uint32_t i = 0; i < s->n_values; i++)
+        TF_TRY(point_node(b, context, s->values[i]));
+    return TOKFSM_OK;
+}
+
+static tokfsm_status find_pointed(tf_build *b, const tf_value *value, uint64_t *integers_only)
+{
+    for (uint32_t i = 0; i < value->n; i++) {
+        tf_value one = {.n = 1, .build = &value->build[i]};
+        pointing p = {tf_value_oset(b, value, i), false};
+        if (tf_word_bit(integers_only, i))
+            TF_TRY(tf_visit_in_place(b, &one, point_schema, point_node, &p));
+        if (p.pointed)
+            integers_only[i >> 6] &= ~((uint64_t)1 << (i & 63u));
+    }
+    return TOKFSM_OK;
+}
+
 static tokfsm_status make_numbers(tf_build *b, const tf_value *value, gathering *g, numbers **made)
 {
     TF_TRY(tf_visit_in_place(b, value, gather_schema, gather_node, g));
@@ -168,6 +207,8 @@ static tokfsm_status make_numbers(tf_build *b, const tf_value *value, gathering 
             any_number[w] &= c->pointed[w];
         }
     }
+    if (g->constants.n > 0)
+        TF_TRY(find_pointed(b, value, integers_only));
     of->rules = (tf_number_rules){value->n, value->n_words, integers_only, any_number};
     *made = of;
     return TOKFSM_OK;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -520,6 +521,23 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(line.startswith("[############") and "two 5 states, 0 s" in line for line in painted), painted
     assert painted[-2].strip() == ""  # wiped
     assert set(progress.seconds) == {"one", "two"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends itself SIGINT")
+def test_ctrl_c_cancels_the_work() -> None:
+    def work(cancel: tokfsm.Cancel) -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(1000):
+            if cancel.is_set:
+                ended.append("cancelled")
+                raise tokfsm.CancelledError("cancelled")
+            time.sleep(0.01)
+        return "never told"
+
+    ended: list[str] = []
+    with pytest.raises(KeyboardInterrupt), Progress(("one",), io.StringIO()) as progress:
+        progress.step("one", work)
+    assert ended == ["cancelled"]
 
 
 def test_progress_elsewhere_says_nothing() -> None:

@@ -55,15 +55,16 @@ class Progress:
 
         begin = time.monotonic()
         worker = threading.Thread(target=run, name=f"tokfsm {name}", daemon=True)
-        worker.start()
         try:
+            worker.start()
             worker.join(_REPAINT_S)
             while worker.is_alive():
                 self._show(name, detail)
                 worker.join(_REPAINT_S)
         except KeyboardInterrupt:
             cancel.set()
-            worker.join()
+            if worker.ident is not None:
+                worker.join()
             raise
         self.seconds[name] = time.monotonic() - begin
         if failure:
@@ -77,7 +78,8 @@ class Progress:
         done = _WIDTH * self._steps.index(name) // len(self._steps)
         pulse = int(elapsed / _REPAINT_S) % max(1, _WIDTH // len(self._steps))
         bar = ("#" * done + "." * pulse).ljust(_WIDTH)
-        self._paint(f"[{bar}] {name} {detail()} {elapsed:.0f} s".replace("  ", " "))
+        words = (f"[{bar}]", name, detail(), f"{elapsed:.0f} s")
+        self._paint(" ".join(word for word in words if word))
 
     def _paint(self, line: str) -> None:
         if not self._visible or (not line and not self._painted):
