@@ -116,6 +116,10 @@ typedef struct tf_scalar {
     uint32_t node;     /* tape node of the value, or TF_TAPE_NONE: equal to no enum value */
     uint64_t n_chars;  /* strings */
     bool is_integer;   /* numbers */
+    /* numbers: the value against a bound or divisor of the position. NULL: `node` decides. */
+    int (*compare)(const void *context, const tf_decimal *bound);
+    bool (*divides)(const void *context, const tf_decimal *divisor);
+    const void *context;
 } tf_scalar;
 tokfsm_status tf_evaluate(tf_build *b, const tf_oset *oset, const tf_scalar *scalar, bool *holds);
 /* Visit the schemas that apply in place to values of the obligations. */

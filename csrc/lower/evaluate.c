@@ -67,6 +67,17 @@ static bool type_admits(const tf_schema *s, const tf_scalar *v)
     }
 }
 
+/* Bounds and divisor of a schema; only for numbers. */
+static bool number_holds(const tf_schema *s, const tf_scalar *v)
+{
+    const void *c = v->context;
+    return (s->minimum == NULL || v->compare(c, s->minimum) >= 0) &&
+           (s->maximum == NULL || v->compare(c, s->maximum) <= 0) &&
+           (s->exclusive_minimum == NULL || v->compare(c, s->exclusive_minimum) > 0) &&
+           (s->exclusive_maximum == NULL || v->compare(c, s->exclusive_maximum) < 0) &&
+           (s->multiple_of == NULL || v->divides(c, s->multiple_of));
+}
+
 static tokfsm_status evaluate(tf_build *b, uint32_t id, const tf_scalar *v, uint32_t nesting,
                               bool *holds)
 {
@@ -78,6 +89,8 @@ static tokfsm_status evaluate(tf_build *b, uint32_t id, const tf_scalar *v, uint
     *holds = !s->is_false && type_admits(s, v);
     if (*holds && v->type == TF_JSON_STRING)
         *holds = v->n_chars >= s->min_length && v->n_chars <= s->max_length;
+    if (*holds && v->type == TF_JSON_NUMBER && s->has_number)
+        *holds = number_holds(s, v);
     if (*holds && s->has_values)
         TF_TRY(among_values(b, s, v->node, holds));
     if (*holds && s->reference != TF_NO_SCHEMA)

@@ -23,7 +23,8 @@ static bool plainly_satisfiable(const tf_build *b, const tf_oset *oset)
     if (s->is_false || s->has_any_of || s->has_values || s->n_all_of > 0 ||
         s->reference != TF_NO_SCHEMA)
         return false;
-    return (s->types & (TF_TYPE_NULL | TF_TYPE_BOOLEAN | TF_TYPE_INTEGER | TF_TYPE_NUMBER)) ||
+    return (s->types & (TF_TYPE_NULL | TF_TYPE_BOOLEAN)) ||
+           ((s->types & (TF_TYPE_INTEGER | TF_TYPE_NUMBER)) && !s->has_number) ||
            ((s->types & TF_TYPE_STRING) && s->min_length <= s->max_length) ||
            ((s->types & TF_TYPE_OBJECT) && s->n_required == 0) ||
            ((s->types & TF_TYPE_ARRAY) && s->min_items == 0);

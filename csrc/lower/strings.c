@@ -100,7 +100,7 @@ static tokfsm_status make_breaks(tf_build *b, const tf_value *value, gathering *
         uint64_t from = g->lengths.items[i];
         if (i > 0 && from == g->lengths.items[i - 1])
             continue;
-        tf_scalar other = {TF_JSON_STRING, TF_TAPE_NONE, from, false};
+        tf_scalar other = {.type = TF_JSON_STRING, .node = TF_TAPE_NONE, .n_chars = from};
         uint64_t *outcome;
         status = outcome_of(b, value, &other, &outcome);
         if (status != TOKFSM_OK)
@@ -133,7 +133,8 @@ static tokfsm_status make_literals(tf_build *b, const tf_value *value, gathering
     for (size_t i = 0; i < g->nodes.n; i++) {
         const tf_tape_node *node = &b->tape.nodes[g->nodes.items[i]];
         uint64_t length = count_characters(node->text, node->n);
-        tf_scalar scalar = {TF_JSON_STRING, g->nodes.items[i], length, false};
+        tf_scalar scalar = {
+            .type = TF_JSON_STRING, .node = g->nodes.items[i], .n_chars = length};
         uint64_t *end;
         TF_TRY(outcome_of(b, value, &scalar, &end));
         const uint64_t *other = outcome_by_length(s, length);

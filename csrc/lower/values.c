@@ -8,7 +8,7 @@ static tokfsm_status literal_outcome(tf_build *b, tf_value *value, uint32_t whic
     for (uint32_t i = 0; i < value->n && status == TOKFSM_OK; i++) {
         const tf_oset *oset = tf_value_oset(b, value, i);
         /* An enum names these by a node of its own: find one of the same type. */
-        tf_scalar scalar = {type, b->scalar_node[type], 0, false};
+        tf_scalar scalar = {.type = type, .node = b->scalar_node[type]};
         bool holds;
         status = tf_evaluate(b, oset, &scalar, &holds);
         if (status == TOKFSM_OK && holds)

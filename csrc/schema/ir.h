@@ -61,6 +61,9 @@ typedef struct tf_schema {
     uint32_t n_prefix;
     uint32_t items; /* or TF_NO_SCHEMA */
     uint64_t min_items, max_items;
+    /* numbers; NULL: absent */
+    const tf_decimal *minimum, *maximum, *exclusive_minimum, *exclusive_maximum, *multiple_of;
+    uint8_t has_number;
     /* strings, in code points */
     uint64_t min_length, max_length;
 } tf_schema;
@@ -112,7 +115,7 @@ static inline uint32_t tf_in_place(const tf_schema *s, uint32_t i)
 static inline bool tf_is_bare(const tf_schema *s)
 {
     return s->types == TF_TYPE_ALL && !s->is_false && !s->has_object && !s->has_array &&
-           !s->has_string && !s->has_any_of && !s->has_values && s->n_all_of == 0;
+           !s->has_string && !s->has_number && !s->has_any_of && !s->has_values && s->n_all_of == 0;
 }
 
 #endif

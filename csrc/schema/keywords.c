@@ -253,11 +253,6 @@ static const struct {
     {"contains", TF_TYPE_ARRAY, TOKFSM_DRAFT_6, TOKFSM_DRAFT_2020_12},
     {"uniqueItems", TF_TYPE_ARRAY, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
     {"unevaluatedItems", TF_TYPE_ARRAY, TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
-    {"minimum", TF_TYPE_INTEGER | TF_TYPE_NUMBER, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
-    {"maximum", TF_TYPE_INTEGER | TF_TYPE_NUMBER, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
-    {"exclusiveMinimum", TF_TYPE_INTEGER | TF_TYPE_NUMBER, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
-    {"exclusiveMaximum", TF_TYPE_INTEGER | TF_TYPE_NUMBER, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
-    {"multipleOf", TF_TYPE_INTEGER | TF_TYPE_NUMBER, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
     {"pattern", TF_TYPE_STRING, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
     {"$dynamicRef", TF_TYPE_ALL, TOKFSM_DRAFT_2020_12, TOKFSM_DRAFT_2020_12},
     {"$recursiveRef", TF_TYPE_ALL, TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2019_09},
@@ -278,8 +273,6 @@ static bool says_nothing(const tf_ir *ir, const char *keyword, uint32_t value)
         return v->type == TF_JSON_NUMBER && v->n == 1 && v->text[0] == '0';
     if (strcmp(keyword, "patternProperties") == 0)
         return v->type == TF_JSON_OBJECT && v->n == 0;
-    if (strncmp(keyword, "exclusiveM", 10) == 0 && ir->draft == TOKFSM_DRAFT_4)
-        return v->type == TF_JSON_FALSE;
     return false;
 }
 
@@ -343,6 +336,56 @@ static tokfsm_status read_array_keywords(reader *r)
     return TOKFSM_OK;
 }
 
+static tokfsm_status read_decimal(reader *r, uint32_t value, const char *keyword,
+                                  const tf_decimal **decimal)
+{
+    tf_ir *ir = r->ir;
+    if (NODE(value)->type != TF_JSON_NUMBER)
+        return malformed(r, value, keyword, "a number");
+    tf_decimal *made = tf_arena_take(ir->arena, sizeof *made);
+    if (made == NULL)
+        return no_memory(r->err);
+    TF_TRY(tf_decimal_read(made, NODE(value)->text, NODE(value)->n, ir->arena, r->err));
+    *decimal = made;
+    r->s->has_number = 1;
+    return TOKFSM_OK;
+}
+
+/* `exclusive` is a number of its own, or in draft 4 a boolean that speaks of `bound`. */
+static tokfsm_status read_bound(reader *r, const char *bound, const char *exclusive,
+                                const tf_decimal **inclusive, const tf_decimal **strict)
+{
+    tf_ir *ir = r->ir;
+    uint32_t value = keyword(r, bound), flag = keyword(r, exclusive);
+    if (value != TF_TAPE_NONE)
+        TF_TRY(read_decimal(r, value, bound, inclusive));
+    if (flag == TF_TAPE_NONE)
+        return TOKFSM_OK;
+    if (ir->draft != TOKFSM_DRAFT_4)
+        return read_decimal(r, flag, exclusive, strict);
+    if (NODE(flag)->type != TF_JSON_TRUE && NODE(flag)->type != TF_JSON_FALSE)
+        return malformed(r, flag, exclusive, "a boolean in draft 4");
+    if (NODE(flag)->type == TF_JSON_TRUE && *inclusive != NULL) {
+        *strict = *inclusive;
+        *inclusive = NULL;
+    }
+    return TOKFSM_OK;
+}
+
+static tokfsm_status read_number_keywords(reader *r)
+{
+    tf_schema *s = r->s;
+    TF_TRY(read_bound(r, "minimum", "exclusiveMinimum", &s->minimum, &s->exclusive_minimum));
+    TF_TRY(read_bound(r, "maximum", "exclusiveMaximum", &s->maximum, &s->exclusive_maximum));
+    uint32_t value = keyword(r, "multipleOf");
+    if (value == TF_TAPE_NONE)
+        return TOKFSM_OK;
+    TF_TRY(read_decimal(r, value, "multipleOf", &s->multiple_of));
+    if (s->multiple_of->negative || s->multiple_of->n_digits == 0)
+        return malformed(r, value, "multipleOf", "greater than 0");
+    return TOKFSM_OK;
+}
+
 /* Everything of a schema object but its reference. */
 static tokfsm_status read_keywords(reader *r)
 {
@@ -366,6 +409,7 @@ static tokfsm_status read_keywords(reader *r)
     if ((value = keyword(r, "additionalProperties")) != TF_TAPE_NONE)
         TF_TRY(read_additional(r, value));
     TF_TRY(read_array_keywords(r));
+    TF_TRY(read_number_keywords(r));
     if ((value = keyword(r, "minLength")) != TF_TAPE_NONE)
         TF_TRY(read_count(r, value, "minLength", &r->s->min_length));
     if ((value = keyword(r, "maxLength")) != TF_TAPE_NONE)
