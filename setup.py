@@ -23,7 +23,7 @@ SOURCES = {
     "vocab": "json_follow pack_build pack_file string_table trie",
     "schema": "decimal dialect keywords pointer refs tape tape_names tape_value",
     "engine": "automaton bound cache edits frames machine mask options spelling step text walk",
-    "lower": "build cost evaluate explore kinds literals number_facts numbers obligations satisfiable strings values",
+    "lower": "build cost disjoint evaluate expand explore kinds literals negate number_facts numbers obligations satisfiable strings values",
     "artifact": "open read_machine write",
     "matcher": "accept fill matcher row",
     "": "api_compile api_runtime",

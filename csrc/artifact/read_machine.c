@@ -320,6 +320,10 @@ static void take_object(reader *r, tf_kind *kind)
         if (required[(size_t)(a + 1) * kind->name_words - 1] >> (kind->n_names % 32) != 0)
             corrupt(r, "a set has members that do not exist");
     kind->required = required;
+    kind->needs_other = take_set(r, kind->n_alternatives, kind->alternative_words);
+    for (uint32_t a = 0; r->status == TOKFSM_OK && a < kind->n_alternatives; a++)
+        kind->counts |= kind->min_items[a] > 0 || kind->max_items[a] != UINT64_MAX ||
+                        tf_word_bit(kind->needs_other, a);
     if (take(r) != 0) {
         n = (size_t)kind->n_alternatives * kind->n_names;
         if (n > (size_t)(r->end - r->at) / 4) {
@@ -337,8 +341,6 @@ static void take_array(reader *r, tf_kind *kind)
 {
     kind->n_classes = take_count(r, 2);
     uint64_t *first = room(r, kind->n_classes, sizeof *first);
-    uint64_t *min = room(r, kind->n_alternatives, sizeof *min);
-    uint64_t *max = room(r, kind->n_alternatives, sizeof *max);
     tf_items_cost *items = room(r, kind->n_alternatives, sizeof *items);
     if (items == NULL)
         return;
@@ -350,8 +352,6 @@ static void take_array(reader *r, tf_kind *kind)
             corrupt(r, "item classes are out of order");
     }
     for (uint32_t a = 0; a < kind->n_alternatives && r->status == TOKFSM_OK; a++) {
-        min[a] = take64(r);
-        max[a] = take64(r);
         items[a].n_prefix = take_count(r, 2);
         tf_cost *prefix = room(r, (size_t)items[a].n_prefix + 1, sizeof *prefix);
         for (uint32_t i = 0; prefix != NULL && i <= items[a].n_prefix; i++)
@@ -360,8 +360,6 @@ static void take_array(reader *r, tf_kind *kind)
         items[a].prefix = prefix;
     }
     kind->first = first;
-    kind->min_items = min;
-    kind->max_items = max;
     atomic_init(&kind->items_cost, items);
 }
 
@@ -381,6 +379,14 @@ static void take_kind(reader *r, tf_kind *kind, uint32_t id)
     for (uint32_t a = 0; a < kind->n_alternatives && r->status == TOKFSM_OK; a++)
         outcome[a] = take_set(r, kind->value->n, kind->value->n_words);
     kind->outcome = outcome;
+    uint64_t *min = room(r, kind->n_alternatives, sizeof *min);
+    uint64_t *max = room(r, kind->n_alternatives, sizeof *max);
+    for (uint32_t a = 0; a < kind->n_alternatives && r->status == TOKFSM_OK; a++) {
+        min[a] = take64(r);
+        max[a] = take64(r);
+    }
+    kind->min_items = min;
+    kind->max_items = max;
     if (r->status != TOKFSM_OK)
         return;
     if (kind->is_object)

@@ -205,12 +205,17 @@ static void put_kind(buffer *out, buffer *text, const parts *p, tf_kind *kind)
     put(out, kind->n_alternatives);
     for (uint32_t a = 0; a < kind->n_alternatives; a++)
         put_set(out, kind->outcome[a], kind->value->n_words);
+    for (uint32_t a = 0; a < kind->n_alternatives; a++) {
+        put64(out, kind->min_items[a]);
+        put64(out, kind->max_items[a]);
+    }
     uint32_t n_edges = kind->n_classes;
     if (kind->is_object) {
         n_edges = kind->n_names + 1;
         put_strings(out, text, &kind->names, 0);
         for (size_t i = 0; i < (size_t)kind->n_alternatives * kind->name_words; i++)
             put(out, kind->required[i]);
+        put_set(out, kind->needs_other, kind->alternative_words);
         put(out, kind->rank != NULL);
         for (size_t i = 0; kind->rank != NULL && i < (size_t)kind->n_alternatives * kind->n_names; i++)
             put(out, kind->rank[i]);
@@ -220,8 +225,6 @@ static void put_kind(buffer *out, buffer *text, const parts *p, tf_kind *kind)
             put64(out, kind->first[i]);
         const tf_items_cost *items = READ(kind->items_cost);
         for (uint32_t a = 0; a < kind->n_alternatives; a++) {
-            put64(out, kind->min_items[a]);
-            put64(out, kind->max_items[a]);
             put(out, items[a].n_prefix);
             for (uint32_t i = 0; i <= items[a].n_prefix; i++)
                 put_cost(out, items[a].prefix[i]);

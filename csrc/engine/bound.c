@@ -98,11 +98,100 @@ static uint32_t member_cost(tf_run *run, const tf_frame *frame, uint32_t name, u
 /* What alternative a still needs after the member or item in progress. `taken`: a name that
    counts as seen, or TF_NONE; `gap_done`: white space after it, so far. */
 static uint32_t rest_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken,
-                          uint64_t gap_done)
+                          uint64_t gap_done);
+
+/* Length of the longest name that is declared or emitted. */
+static uint32_t longest_name(const tf_frame *frame)
+{
+    const tf_strings *names = &frame->kind->names;
+    uint32_t longest = 0;
+    for (uint32_t i = 0; i < names->n_literals; i++)
+        if (names->literals[i].n_text > longest)
+            longest = names->literals[i].n_text;
+    for (const tf_emitted *e = frame->emitted; e != NULL; e = e->previous)
+        if (e->name != NULL && e->name->length > longest)
+            longest = e->name->length;
+    return longest;
+}
+
+/* n more members under names that no alternative declares, each longer than all before it. */
+static uint32_t other_members_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint64_t n)
+{
+    const tf_machine *m = run->m;
+    const tf_edge *edge = tf_kind_edge(run->m, frame->kind, frame->kind->n_names, &run->call);
+    if (n == 0)
+        return 0;
+    if (edge == NULL || m->char_tokens == TF_COST_NONE)
+        return TF_COST_NONE;
+    uint32_t each = tf_cost_add(comma_cost(m, frame), edge_cost(run, edge, a, frame->depth));
+    each = tf_cost_add(each, tf_cost_add(tf_bytes_cost(m, "\"\":"),
+                                         gap_rest(m, frame, TF_GAP_COLON, 0)));
+    if (each == TF_COST_NONE)
+        return TF_COST_NONE;
+    uint64_t most = n > 100000 ? 100000 : n; /* past any budget */
+    uint64_t longest = longest_name(frame);
+    uint64_t chars = most * longest + most * (most + 1) / 2;
+    uint64_t sum = most * each + chars * m->char_tokens;
+    return sum >= TF_COST_NONE ? TF_COST_NONE - 1 : (uint32_t)sum;
+}
+
+/* n more members under declared names that are not required: the cheapest ones. */
+static uint32_t optional_members_cost(tf_run *run, const tf_frame *frame, uint32_t a,
+                                      uint32_t taken, uint64_t n)
+{
+    const tf_kind *kind = frame->kind;
+    const uint32_t *required = kind->required + (size_t)a * kind->name_words;
+    uint32_t sum = 0, last = 0;
+    uint32_t last_index = TF_NONE;
+    for (uint64_t i = 0; i < n; i++) { /* the next dearer one each time; counts are small */
+        uint32_t best = TF_COST_NONE, best_index = TF_NONE;
+        for (uint32_t k = 0; k < kind->n_names; k++) {
+            if (tf_bit(frame->seen, k) || tf_bit(required, k) || k == taken)
+                continue;
+            uint32_t cost = member_cost(run, frame, k, 0, a);
+            bool after = last_index == TF_NONE || cost > last || (cost == last && k > last_index);
+            if (after && cost < best) {
+                best = cost;
+                best_index = k;
+            }
+        }
+        if (best_index == TF_NONE)
+            return TF_COST_NONE;
+        last = best;
+        last_index = best_index;
+        sum = tf_cost_add(sum, tf_cost_add(best, tf_cost_add(comma_cost(run->m, frame),
+                                                             tf_bytes_cost(run->m, "\""))));
+    }
+    return sum;
+}
+
+/* Members beyond the required ones that alternative a still needs. `begun`: a member that the
+   frame does not count yet; n_required of them are still to come. */
+static uint32_t more_members_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken,
+                                  bool begun, uint64_t n_required)
+{
+    const tf_kind *kind = frame->kind;
+    bool other_begun = begun && taken == TF_NONE;
+    uint64_t n = frame->count + begun + n_required;
+    uint64_t needs = tf_word_bit(kind->needs_other, a) && frame->emitted == NULL && !other_begun;
+    uint64_t more = kind->min_items[a] > n + needs ? kind->min_items[a] - n - needs : 0;
+    if (needs + more == 0)
+        return 0;
+    const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names, &run->call);
+    if (edge == NULL)
+        return TF_COST_NONE;
+    if (tf_word_bit(edge->admits, a))
+        return other_members_cost(run, frame, a, needs + more);
+    return needs ? TF_COST_NONE : optional_members_cost(run, frame, a, taken, more);
+}
+
+static uint32_t rest_after(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken,
+                           uint64_t gap_done, bool begun)
 {
     const tf_machine *m = run->m;
     const tf_kind *kind = frame->kind;
     uint32_t cost = 0;
+    uint64_t n_required = 0;
     bool more = false;
     if (kind->is_object) {
         const uint32_t *required = kind->required + (size_t)a * kind->name_words;
@@ -113,10 +202,16 @@ static uint32_t rest_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint32
                 if (!(left & 1u) || name == taken)
                     continue;
                 more = true;
+                n_required++;
                 cost = tf_cost_add(cost, comma_cost(m, frame));
                 cost = tf_cost_add(cost, tf_bytes_cost(m, "\""));
                 cost = tf_cost_add(cost, member_cost(run, frame, name, 0, a));
             }
+        }
+        if (kind->counts) {
+            uint32_t members = more_members_cost(run, frame, a, taken, begun, n_required);
+            more |= members > 0;
+            cost = tf_cost_add(cost, members);
         }
     } else if (frame->count < kind->min_items[a]) {
         const tf_items_cost *items = tf_kind_items_cost(run->m, kind, &run->call);
@@ -141,6 +236,12 @@ static uint32_t rest_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint32
     if (more && gap_done > 0 && indented(m))
         return TF_COST_NONE; /* the line break before the bracket is written */
     return tf_cost_add(cost, close_cost(m, frame, gap_done));
+}
+
+static uint32_t rest_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken,
+                          uint64_t gap_done)
+{
+    return rest_after(run, frame, a, taken, gap_done, false);
 }
 
 /*
@@ -201,7 +302,7 @@ static void name_costs(tf_run *run, const tf_configuration *c, uint32_t before, 
                  a = tf_words_next(alive.words, n_words, a + 1))
                 keep_less(&out->of[a],
                           tf_cost_add(before, tf_cost_add(member_cost(run, frame, k, pos, a),
-                                                          rest_cost(run, frame, a, k, 0))));
+                                                          rest_after(run, frame, a, k, 0, true))));
         }
     if (!tf_other_names_open(run, frame, alive.words))
         return;
@@ -211,7 +312,8 @@ static void name_costs(tf_run *run, const tf_configuration *c, uint32_t before, 
         return;
     for (uint32_t a = tf_words_next(alive.words, n_words, 0); a != UINT32_MAX;
          a = tf_words_next(alive.words, n_words, a + 1)) {
-        uint32_t rest = tf_cost_add(edge_cost(run, edge, a, frame->depth), rest_cost(run, frame, a, TF_NONE, 0));
+        uint32_t rest = tf_cost_add(edge_cost(run, edge, a, frame->depth),
+                                    rest_after(run, frame, a, TF_NONE, 0, true));
         keep_less(&out->of[a], tf_cost_add(before, tf_cost_add(name, rest)));
     }
 }
@@ -359,6 +461,7 @@ static void top_costs(tf_run *run, const tf_configuration *c, const costs *value
                 const uint32_t *required = kind->required + (size_t)a * kind->name_words;
                 for (uint32_t w = 0; w < kind->name_words; w++)
                     needs |= required[w] != 0;
+                needs |= kind->min_items[a] > 0 || tf_word_bit(kind->needs_other, a);
                 if (!needs)
                     keep_less(&out->of[a], tf_bytes_cost(m, "}"));
             }

@@ -52,7 +52,7 @@ static uint64_t clipped_count(const tf_machine *m, const tf_frame *frame)
     const tf_kind *kind = frame->kind;
     uint64_t near = reach(m), n = frame->count;
     if (kind->is_object)
-        return n > 0;
+        return kind->counts ? n : n > 0;
     uint32_t class = tf_item_class(kind, n);
     if (class + 1 < kind->n_classes && kind->first[class + 1] - n <= near)
         return n;

@@ -97,10 +97,9 @@ bool tf_may_close(const tf_frame *frame, uint64_t *outcome)
             const uint32_t *required = kind->required + (size_t)a * kind->name_words;
             for (uint32_t w = 0; w < kind->name_words && closes; w++)
                 closes = (required[w] & ~frame->seen[w]) == 0;
-        } else {
-            closes = frame->count >= kind->min_items[a];
+            closes = closes && (frame->emitted != NULL || !tf_word_bit(kind->needs_other, a));
         }
-        if (!closes)
+        if (!closes || frame->count < kind->min_items[a])
             continue;
         any = true;
         for (uint32_t w = 0; w < n_words; w++)
@@ -131,15 +130,55 @@ static bool in_order(const tf_frame *frame, uint32_t a, uint32_t name)
     return true;
 }
 
-static bool open_through(const tf_frame *frame, const tf_edge *edge, uint32_t name, uint64_t *alive)
+/* Names that are required and not there, `name` left out. */
+static uint64_t still_required(const tf_frame *frame, uint32_t a, uint32_t name)
+{
+    const tf_kind *kind = frame->kind;
+    const uint32_t *required = kind->required + (size_t)a * kind->name_words;
+    uint64_t n = 0;
+    for (uint32_t w = 0; w < kind->name_words; w++)
+        for (uint32_t left = required[w] & ~frame->seen[w]; left != 0; left &= left - 1)
+            n++;
+    return n - (name < kind->n_names && tf_bit(required, name) && !tf_bit(frame->seen, name));
+}
+
+/* Whether alternative a, with `name` begun now, can still end with a count that it admits. */
+static bool count_feasible(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t name)
+{
+    const tf_kind *kind = frame->kind;
+    uint64_t least = frame->count + 1 + still_required(frame, a, name);
+    if (tf_word_bit(kind->needs_other, a) && frame->emitted == NULL && name < kind->n_names)
+        least++;
+    if (least > kind->max_items[a])
+        return false;
+    if (kind->rank == NULL || least >= kind->min_items[a])
+        return true; /* in any order what was possible at the start stays so */
+    const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names, &run->call);
+    if (edge == NULL || tf_word_bit(edge->admits, a))
+        return edge != NULL;
+    const uint32_t *rank = kind->rank + (size_t)a * kind->n_names;
+    uint64_t possible = frame->count + 1;
+    for (uint32_t k = 0; k < kind->n_names; k++) {
+        if (tf_bit(frame->seen, k) || k == name || (name < kind->n_names && rank[k] <= rank[name]))
+            continue;
+        edge = tf_kind_edge(run->m, kind, k, &run->call);
+        if (edge == NULL)
+            return false;
+        possible += tf_word_bit(edge->admits, a);
+    }
+    return possible >= kind->min_items[a];
+}
+
+static bool open_through(tf_run *run, const tf_frame *frame, const tf_edge *edge, uint32_t name, uint64_t *alive)
 {
     const tf_kind *kind = frame->kind;
     uint32_t n_words = kind->alternative_words;
     tf_meet(alive, edge->admits, tf_frame_alive(frame), n_words);
-    if (kind->rank != NULL)
+    if (kind->rank != NULL || kind->counts)
         for (uint32_t a = tf_words_next(alive, n_words, 0); a != UINT32_MAX;
              a = tf_words_next(alive, n_words, a + 1))
-            if (!in_order(frame, a, name))
+            if ((kind->rank != NULL && !in_order(frame, a, name)) ||
+                (kind->counts && !count_feasible(run, frame, a, name)))
                 alive[a >> 6] &= ~((uint64_t)1 << (a & 63u));
     return tf_words_any(alive, n_words);
 }
@@ -149,11 +188,11 @@ bool tf_name_open(tf_run *run, const tf_frame *frame, uint32_t name, uint64_t *a
     if (tf_bit(frame->seen, name))
         return false;
     const tf_edge *edge = tf_kind_edge(run->m, frame->kind, name, &run->call);
-    return edge != NULL && open_through(frame, edge, name, alive);
+    return edge != NULL && open_through(run, frame, edge, name, alive);
 }
 
 bool tf_other_names_open(tf_run *run, const tf_frame *frame, uint64_t *alive)
 {
     const tf_edge *edge = tf_kind_edge(run->m, frame->kind, frame->kind->n_names, &run->call);
-    return edge != NULL && open_through(frame, edge, frame->kind->n_names, alive);
+    return edge != NULL && open_through(run, frame, edge, frame->kind->n_names, alive);
 }

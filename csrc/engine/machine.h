@@ -143,17 +143,20 @@ struct tf_kind {
                                        satisfies of the position */
     uint32_t id; /* artifacts */
     const void *build; /* compile half */
+    const uint64_t *min_items, *max_items; /* [n_alternatives]: members or items; max of an
+                                              array: what is feasible */
 
     /* objects: names in spelled order; edge n_names is that of all other names */
     tf_strings names;
     uint32_t n_names, name_words;           /* 32-bit words of a set of names */
     const uint32_t *required;               /* [n_alternatives][name_words] */
+    const uint64_t *needs_other;            /* [alternative_words]: must have another name */
+    uint32_t counts;                        /* 1: some alternative has a count or needs_other */
     const uint32_t *rank;                   /* property_order="schema": [n_alternatives][n_names],
                                                TF_NONE: among the other names; else NULL */
     /* arrays: item i looks through edge c, the last with first[c] <= i */
     uint32_t n_classes;
     const uint64_t *first;                  /* [n_classes] */
-    const uint64_t *min_items, *max_items;  /* [n_alternatives]; max: what is feasible */
 
     _Atomic(const tf_edge *) *edges;        /* [n_names + 1] or [n_classes] */
     _Atomic(const tf_items_cost *) items_cost; /* arrays, [n_alternatives] */
@@ -232,6 +235,13 @@ static inline uint32_t tf_cost_at(tf_cost cost, uint32_t depth)
 }
 /* Tokens that spell n more characters of a free string; TF_COST_NONE if none can be spelled. */
 uint32_t tf_chars_cost(const tf_machine *m, uint64_t n);
+/* The same, one character at a time. */
+static inline uint32_t tf_chars_cost_single(const tf_machine *m, uint64_t n)
+{
+    if (m->char_tokens == TF_COST_NONE)
+        return TF_COST_NONE;
+    return n > 1000000 ? TF_COST_NONE - 1 : (uint32_t)n * m->char_tokens;
+}
 /* Tokens that lead from a string state to the next character boundary. */
 static inline uint32_t tf_string_rest_cost(const tf_machine *m, uint8_t sub, uint32_t hex)
 {

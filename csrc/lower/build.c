@@ -327,6 +327,7 @@ void tf_build_free(tf_build *b)
     tf_cache_free(&b->machine, a);
     tf_release(a, b->osets.items);
     tf_release(a, b->values.items);
+    tf_release(a, b->facts.items);
     tf_release(a, b->kinds.items);
     tf_release(a, b->nstates.items);
     tf_ir_free(&b->ir);

@@ -16,20 +16,46 @@
 #include "../engine/machine.h"
 #include "../schema/ir.h"
 
-typedef uint32_t tf_obligation; /* index * 4 + tag */
+typedef uint32_t tf_obligation; /* index * 8 + tag */
 enum {
-    TF_HOLDS,  /* schema `index` accepts the value */
-    TF_FAILS,  /* schema `index` refuses it */
-    TF_EQUALS  /* the value equals tape node `index` */
+    TF_HOLDS,   /* schema `index` accepts the value */
+    TF_FAILS,   /* schema `index` refuses it */
+    TF_EQUALS,  /* the value equals tape node `index` */
+    TF_DIFFERS, /* it does not */
+    TF_FACT     /* atoms only: fact `index` holds */
 };
-static inline tf_obligation tf_obligation_of(uint32_t index, uint32_t tag) { return index * 4 + tag; }
-static inline uint32_t tf_obligation_index(tf_obligation o) { return o / 4; }
-static inline uint32_t tf_obligation_tag(tf_obligation o) { return o % 4; }
+static inline tf_obligation tf_obligation_of(uint32_t index, uint32_t tag) { return index * 8 + tag; }
+static inline uint32_t tf_obligation_index(tf_obligation o) { return o / 8; }
+static inline uint32_t tf_obligation_tag(tf_obligation o) { return o % 8; }
+
+/* What the negation of a schema's own keywords comes down to, and what dependencies ask. */
+typedef struct tf_fact {
+    enum {
+        TF_MEMBER, /* member `name` is there and meets `obligation` */
+        TF_LACKS,  /* it is not there */
+        TF_OTHER,  /* a name is there that no atom of the alternative speaks of */
+        TF_COUNT,  /* min to max members */
+        TF_ITEM,   /* item `index` is there and meets `obligation` */
+        TF_LENGTH  /* min to max items */
+    } kind;
+    const char *name;
+    uint32_t n_name;
+    uint32_t index;
+    tf_obligation obligation;
+    uint64_t min, max;
+} tf_fact;
 
 typedef struct tf_alternative {
     uint32_t n_atoms;
     const tf_obligation *atoms; /* in text order */
 } tf_alternative;
+
+static inline bool tf_same_alternative(const tf_alternative *a, const tf_alternative *b)
+{
+    return a == b || (a->n_atoms == b->n_atoms &&
+                      (a->n_atoms == 0 ||
+                       memcmp(a->atoms, b->atoms, a->n_atoms * sizeof *a->atoms) == 0));
+}
 
 typedef struct tf_alternatives {
     uint32_t n;
@@ -66,6 +92,7 @@ typedef struct tf_build {
 
     struct { tf_oset **items; size_t n, capacity; } osets;
     struct { tf_value **items; size_t n, capacity; } values;
+    struct { tf_fact *items; size_t n, capacity; } facts;
     struct { tf_kind **items; size_t n, capacity; } kinds;
     struct { tf_nstate **items; size_t n, capacity; } nstates;
     uint32_t oset_heads[1024], value_heads[1024], nstate_heads[1024]; /* 1 + index */
@@ -99,6 +126,12 @@ tokfsm_status tf_member_oset(tf_build *b, const tf_alternative *alternative, con
                              uint32_t n_name, tf_oset **oset);
 tokfsm_status tf_item_oset(tf_build *b, const tf_alternative *alternative, uint64_t i,
                            tf_oset **oset);
+/* Intern a fact: equal ones have one index. */
+tokfsm_status tf_fact_of(tf_build *b, const tf_fact *fact, uint32_t *index);
+/* Members that it must and may have, its required names counted; whether it needs one that no
+   atom speaks of. */
+void tf_member_counts(const tf_build *b, const tf_alternative *alternative, uint64_t *min,
+                      uint64_t *max, bool *needs_other);
 uint32_t tf_prefix_length(const tf_build *b, const tf_alternative *alternative);
 void tf_item_counts(const tf_build *b, const tf_alternative *alternative, uint64_t *min,
                     uint64_t *max);
@@ -138,6 +171,13 @@ tokfsm_status tf_alternative_satisfiable(tf_build *b, const tf_alternative *alte
    cannot be met. */
 tokfsm_status tf_each_need(tf_build *b, const tf_alternative *alternative, bool object,
                            tokfsm_status (*visit)(void *context, tf_oset *oset), void *context);
+
+/* Visit what more members can be, where an object needs some beyond the required ones. */
+tokfsm_status tf_each_choice(tf_build *b, const tf_alternative *alternative,
+                             tokfsm_status (*visit)(void *context, tf_oset *oset), void *context);
+tokfsm_status tf_counts_met(tf_build *b, const tf_alternative *alternative,
+                            tokfsm_status (*satisfiable)(tf_build *, tf_oset *, bool *),
+                            bool *met);
 
 /* values.c */
 tokfsm_status tf_value_of(tf_build *b, tf_oset *const *osets, uint32_t n, const tf_value **value);

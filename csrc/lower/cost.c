@@ -3,7 +3,7 @@
  * of fixpoint as satisfiable.c, over costs instead of truth. Strings and names are costed by
  * their cheapest token split, all else byte by byte, so every cost is that of a real text.
  */
-#include "build.h"
+#include "names.h"
 
 static tokfsm_status no_memory(tf_build *b)
 {
@@ -139,12 +139,65 @@ static tokfsm_status add_member(void *context, const char *text, uint32_t n)
     return TOKFSM_OK;
 }
 
+/* One more member of the cheapest kind that is left, under a name of n characters if it is one
+   that no atom speaks of. */
+static tokfsm_status add_more_members(sum *s)
+{
+    tf_build *b = s->b;
+    uint64_t min, max;
+    bool needs_other;
+    tf_member_counts(b, s->alternative, &min, &max, &needs_other);
+    uint64_t more = min > s->n ? min - s->n : 0;
+    if (needs_other && more == 0)
+        more = 1;
+    if (more == 0)
+        return TOKFSM_OK;
+    tf_oset *other;
+    TF_TRY(tf_member_oset(b, s->alternative, NULL, 0, &other));
+    tf_name_list names = {.b = b};
+    tokfsm_status status = tf_each_name(b, s->alternative, tf_name_list_add, &names);
+    if (other != NULL && other->cost.base != TF_COST_NONE) {
+        uint64_t longest = 0;
+        for (size_t i = 0; i < names.n; i++)
+            longest = names.items[i].n > longest ? names.items[i].n : longest;
+        for (uint64_t i = 0; i < more && i < 100000 && status == TOKFSM_OK; i++) {
+            uint32_t name = tf_cost_add(tf_bytes_cost(&b->machine, "\"\":"),
+                                        tf_chars_cost_single(&b->machine, longest + 1 + i));
+            if (b->machine.options.whitespace == TOKFSM_WHITESPACE_SPACED ||
+                b->machine.options.whitespace == TOKFSM_WHITESPACE_INDENT)
+                name = tf_cost_add(name, tf_bytes_cost(&b->machine, " "));
+            tf_cost member = plus(deeper(other->cost), tokens(name));
+            s->total = plus(s->total, s->n++ > 0 ? plus(member, comma(b)) : member);
+        }
+    } else if (needs_other) {
+        s->total = tokens(TF_COST_NONE);
+    } else {
+        /* Declared names in text order: a cost of something that can be written. */
+        for (size_t i = 0; i < names.n && more > 0 && status == TOKFSM_OK; i++) {
+            uint32_t n_before = s->n;
+            tf_cost before = s->total;
+            status = add_member(s, names.items[i].text, names.items[i].n);
+            if (s->total.base == TF_COST_NONE && before.base != TF_COST_NONE) {
+                s->total = before; /* this one cannot be written */
+                s->n = n_before;
+            }
+            more -= s->n > n_before;
+        }
+        if (more > 0)
+            s->total = tokens(TF_COST_NONE);
+    }
+    tf_release(&b->arena.allocator, names.items);
+    return status;
+}
+
 static tokfsm_status object_cost(tf_build *b, const tf_alternative *alternative, tf_cost *cost)
 {
     sum s = {.b = b, .alternative = alternative};
     s.total = tokens(tf_bytes_cost(&b->machine, "{}"));
     tokfsm_status status = tf_each_required(b, alternative, add_member, &s);
     tf_release(&b->arena.allocator, s.names.items);
+    if (status == TOKFSM_OK)
+        status = add_more_members(&s);
     if (s.n > 0) /* the first line's gap, and that of the closing bracket */
         s.total = plus(s.total, plus(line(b, 1), line(b, 0)));
     *cost = s.total;
@@ -233,6 +286,8 @@ static tokfsm_status solve(tf_build *b, closure *c)
             for (uint32_t k = 0; k < found->n; k++) {
                 TF_TRY(tf_spend(b->budget, b->err));
                 TF_TRY(tf_each_need(b, found->items[k], object, add_to_closure, c));
+                if (object)
+                    TF_TRY(tf_each_choice(b, found->items[k], add_to_closure, c));
             }
         }
     }

@@ -95,6 +95,26 @@ static tokfsm_status evaluate(tf_build *b, uint32_t id, const tf_scalar *v, uint
         TF_TRY(among_values(b, s, v->node, holds));
     if (*holds && s->reference != TF_NO_SCHEMA)
         TF_TRY(evaluate(b, s->reference, v, nesting + 1, holds));
+    if (*holds && s->not_schema != TF_NO_SCHEMA) {
+        TF_TRY(evaluate(b, s->not_schema, v, nesting + 1, holds));
+        *holds = !*holds;
+    }
+    if (*holds && s->if_schema != TF_NO_SCHEMA) {
+        bool condition;
+        TF_TRY(evaluate(b, s->if_schema, v, nesting + 1, &condition));
+        uint32_t then = condition ? s->then_schema : s->else_schema;
+        if (then != TF_NO_SCHEMA)
+            TF_TRY(evaluate(b, then, v, nesting + 1, holds));
+    }
+    if (*holds && s->has_one_of) {
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < s->n_one_of && n < 2; i++) {
+            bool one;
+            TF_TRY(evaluate(b, s->one_of[i], v, nesting + 1, &one));
+            n += one;
+        }
+        *holds = n == 1;
+    }
     for (uint32_t i = 0; i < s->n_all_of && *holds; i++)
         TF_TRY(evaluate(b, s->all_of[i], v, nesting + 1, holds));
     if (*holds && s->has_any_of) {
@@ -109,12 +129,14 @@ tokfsm_status tf_evaluate(tf_build *b, const tf_oset *oset, const tf_scalar *sca
 {
     *holds = true;
     for (uint32_t i = 0; i < oset->n && *holds; i++) {
-        uint32_t index = tf_obligation_index(oset->items[i]);
-        if (tf_obligation_tag(oset->items[i]) == TF_EQUALS)
+        uint32_t index = tf_obligation_index(oset->items[i]), tag = tf_obligation_tag(oset->items[i]);
+        if (tag == TF_HOLDS || tag == TF_FAILS)
+            TF_TRY(evaluate(b, index, scalar, 0, holds));
+        else
             *holds = scalar->node != TF_TAPE_NONE &&
                      tf_tape_equal(&b->tape, index, &b->tape, scalar->node);
-        else
-            TF_TRY(evaluate(b, index, scalar, 0, holds));
+        if (tag == TF_FAILS || tag == TF_DIFFERS)
+            *holds = !*holds;
     }
     return TOKFSM_OK;
 }
@@ -136,7 +158,8 @@ tokfsm_status tf_visit_in_place(tf_build *b, const tf_value *value, tf_schema_vi
         const tf_oset *oset = tf_value_oset(b, value, i);
         for (uint32_t k = 0; k < oset->n && status == TOKFSM_OK; k++) {
             uint32_t index = tf_obligation_index(oset->items[k]);
-            if (tf_obligation_tag(oset->items[k]) == TF_EQUALS) {
+            uint32_t tag = tf_obligation_tag(oset->items[k]);
+            if (tag == TF_EQUALS || tag == TF_DIFFERS) {
                 status = equals(b, context, index);
                 continue;
             }

@@ -16,13 +16,6 @@ typedef struct alternatives {
     uint32_t n;
 } alternatives;
 
-static bool same_alternative(const tf_alternative *a, const tf_alternative *b)
-{
-    return a == b || (a->n_atoms == b->n_atoms &&
-                      (a->n_atoms == 0 ||
-                       memcmp(a->atoms, b->atoms, a->n_atoms * sizeof *a->atoms) == 0));
-}
-
 /* The satisfiable alternatives of all obligations; equal ones share one place. */
 static tokfsm_status collect(tf_build *b, const tf_value *value, bool object, alternatives *all)
 {
@@ -43,7 +36,7 @@ static tokfsm_status collect(tf_build *b, const tf_value *value, bool object, al
         for (uint32_t k = 0; k < found->n; k++) {
             TF_TRY(tf_spend(b->budget, b->err));
             uint32_t at = 0;
-            while (at < all->n && !same_alternative(all->items[at], found->items[k]))
+            while (at < all->n && !tf_same_alternative(all->items[at], found->items[k]))
                 at++;
             if (at == all->n) {
                 bool satisfiable;
@@ -198,8 +191,21 @@ static tokfsm_status make_object(tf_build *b, const alternatives *all, tf_kind *
     if (ordered)
         rank = tf_take(b, (size_t)all->n * kind->n_names * sizeof *rank, &status);
     kind->edges = tf_take(b, ((size_t)kind->n_names + 1) * sizeof *kind->edges, &status);
+    uint64_t *min = tf_take(b, all->n * sizeof *min, &status);
+    uint64_t *max = tf_take(b, all->n * sizeof *max, &status);
+    uint64_t *needs_other = tf_take(b, tf_words_for(all->n) * sizeof *needs_other, &status);
     if (status != TOKFSM_OK)
         return status;
+    for (uint32_t a = 0; a < all->n; a++) {
+        bool needs;
+        tf_member_counts(b, all->items[a], &min[a], &max[a], &needs);
+        if (needs)
+            tf_word_set(needs_other, a);
+        kind->counts |= needs || min[a] > 0 || max[a] != TF_UNLIMITED;
+    }
+    kind->min_items = min;
+    kind->max_items = max;
+    kind->needs_other = needs_other;
     if (rank != NULL)
         memset(rank, 0xFF, (size_t)all->n * kind->n_names * sizeof *rank);
     for (uint32_t a = 0; a < all->n; a++) {
@@ -245,6 +251,8 @@ static tokfsm_status make_array(tf_build *b, const alternatives *all, tf_kind *k
     tokfsm_status status = TOKFSM_OK;
     uint64_t *min = tf_take(b, all->n * sizeof *min, &status);
     uint64_t *max = tf_take(b, all->n * sizeof *max, &status);
+    kind->min_items = min;
+    kind->max_items = max;
     size_t n_first = 1;
     for (uint32_t a = 0; a < all->n; a++)
         n_first += (size_t)tf_prefix_length(b, all->items[a]) + 2;
@@ -270,8 +278,6 @@ static tokfsm_status make_array(tf_build *b, const alternatives *all, tf_kind *k
             first[m++] = first[i];
     kind->first = first;
     kind->n_classes = m;
-    kind->min_items = min;
-    kind->max_items = max;
     kind->edges = tf_take(b, m * sizeof *kind->edges, &status);
     return status;
 }

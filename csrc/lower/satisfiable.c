@@ -2,7 +2,7 @@
  * Satisfiability of obligation sets: the least fixpoint over what they depend on, which is
  * their required members and first items only. A set that depends on itself alone has no value.
  */
-#include "build.h"
+#include "names.h"
 
 static tokfsm_status no_memory(tf_build *b)
 {
@@ -16,17 +16,21 @@ static bool plainly_satisfiable(const tf_build *b, const tf_oset *oset)
         return true;
     if (oset->n > 1)
         return false;
+    if (tf_obligation_tag(oset->items[0]) != TF_HOLDS &&
+        tf_obligation_tag(oset->items[0]) != TF_EQUALS)
+        return false;
     if (tf_obligation_tag(oset->items[0]) == TF_EQUALS) /* max_digits can forbid a number */
         return b->tape.nodes[tf_obligation_index(oset->items[0])].type != TF_JSON_NUMBER &&
                b->tape.nodes[tf_obligation_index(oset->items[0])].type < TF_JSON_ARRAY;
     const tf_schema *s = &b->ir.schemas[tf_obligation_index(oset->items[0])];
-    if (s->is_false || s->has_any_of || s->has_values || s->n_all_of > 0 ||
+    if (s->is_false || s->has_any_of || s->has_one_of || s->has_values || s->n_all_of > 0 ||
+        s->not_schema != TF_NO_SCHEMA || s->if_schema != TF_NO_SCHEMA || s->n_dependents > 0 ||
         s->reference != TF_NO_SCHEMA)
         return false;
     return (s->types & (TF_TYPE_NULL | TF_TYPE_BOOLEAN)) ||
            ((s->types & (TF_TYPE_INTEGER | TF_TYPE_NUMBER)) && !s->has_number) ||
            ((s->types & TF_TYPE_STRING) && s->min_length <= s->max_length) ||
-           ((s->types & TF_TYPE_OBJECT) && s->n_required == 0) ||
+           ((s->types & TF_TYPE_OBJECT) && s->n_required == 0 && s->min_properties == 0) ||
            ((s->types & TF_TYPE_ARRAY) && s->min_items == 0);
 }
 
@@ -84,11 +88,72 @@ tokfsm_status tf_each_need(tf_build *b, const tf_alternative *alternative, bool 
     return TOKFSM_OK;
 }
 
+tokfsm_status tf_each_choice(tf_build *b, const tf_alternative *alternative,
+                             tokfsm_status (*visit)(void *, tf_oset *), void *context)
+{
+    uint64_t min, max;
+    bool needs_other;
+    tf_member_counts(b, alternative, &min, &max, &needs_other);
+    if (min == 0 && !needs_other)
+        return TOKFSM_OK; /* nothing is to be chosen */
+    tf_oset *other;
+    TF_TRY(tf_member_oset(b, alternative, NULL, 0, &other));
+    TF_TRY(visit(context, other));
+    needs need = {b, alternative, visit, context};
+    return tf_each_name(b, alternative, need_member, &need);
+}
+
+/*
+ * Whether the counts of an object can be met: enough names whose value can be written, not too
+ * many that are required. `satisfiable` decides a member's obligations.
+ */
+tokfsm_status tf_counts_met(tf_build *b, const tf_alternative *alternative,
+                            tokfsm_status (*satisfiable)(tf_build *, tf_oset *, bool *),
+                            bool *met)
+{
+    uint64_t min, max;
+    bool needs_other;
+    *met = true;
+    tf_member_counts(b, alternative, &min, &max, &needs_other);
+    if (min == 0 && max == TF_UNLIMITED && !needs_other)
+        return TOKFSM_OK;
+    tf_name_list required = {.b = b}, names = {.b = b};
+    tokfsm_status status = tf_each_required(b, alternative, tf_name_list_add, &required);
+    if (status == TOKFSM_OK)
+        status = tf_each_name(b, alternative, tf_name_list_add, &names);
+    tf_oset *oset = NULL;
+    bool other = false;
+    if (status == TOKFSM_OK)
+        status = tf_member_oset(b, alternative, NULL, 0, &oset);
+    if (status == TOKFSM_OK && oset != NULL)
+        status = satisfiable(b, oset, &other);
+    uint64_t possible = 0;
+    for (size_t i = 0; i < names.n && status == TOKFSM_OK && !other; i++) {
+        bool one = false;
+        status = tf_member_oset(b, alternative, names.items[i].text, names.items[i].n, &oset);
+        if (status == TOKFSM_OK && oset != NULL)
+            status = satisfiable(b, oset, &one);
+        possible += one;
+    }
+    *met = required.n + needs_other <= max && min <= max && (other || !needs_other) &&
+           (other || possible >= min);
+    tf_release(&b->arena.allocator, required.items);
+    tf_release(&b->arena.allocator, names.items);
+    return status;
+}
+
 static tokfsm_status note_unmet(void *context, tf_oset *oset)
 {
     bool *met = context;
     if (oset == NULL || !oset->satisfiable)
         *met = false;
+    return TOKFSM_OK;
+}
+
+static tokfsm_status known_so_far(tf_build *b, tf_oset *oset, bool *satisfiable)
+{
+    (void)b;
+    *satisfiable = oset->satisfiable;
     return TOKFSM_OK;
 }
 
@@ -102,6 +167,8 @@ static tokfsm_status container_satisfiable(tf_build *b, tf_oset *oset, bool obje
         bool all = true;
         TF_TRY(tf_each_need(b, found->items[i], object, note_unmet, &all));
         TF_TRY(tf_spend(b->budget, b->err));
+        if (all && object)
+            TF_TRY(tf_counts_met(b, found->items[i], known_so_far, &all));
         *met = all;
     }
     return TOKFSM_OK;
@@ -140,6 +207,8 @@ static tokfsm_status depend(tf_build *b, tf_oset *oset, closure *c)
         for (uint32_t i = 0; i < found->n; i++) {
             TF_TRY(tf_spend(b->budget, b->err));
             TF_TRY(tf_each_need(b, found->items[i], object, add_to_closure, c));
+            if (object)
+                TF_TRY(tf_each_choice(b, found->items[i], add_to_closure, c));
         }
     }
     return TOKFSM_OK;
@@ -213,5 +282,8 @@ tokfsm_status tf_alternative_satisfiable(tf_build *b, const tf_alternative *alte
 {
     needs need = {b, alternative, NULL, satisfiable};
     *satisfiable = true;
-    return tf_each_need(b, alternative, object, meet_need, &need);
+    TF_TRY(tf_each_need(b, alternative, object, meet_need, &need));
+    if (*satisfiable && object)
+        TF_TRY(tf_counts_met(b, alternative, tf_satisfiable, satisfiable));
+    return TOKFSM_OK;
 }

@@ -32,6 +32,14 @@ typedef struct tf_name {
     uint32_t n;
 } tf_name;
 
+/* Where `name` is there, `required` must be too and `schema` (or TF_NO_SCHEMA) must hold. */
+typedef struct tf_dependent {
+    tf_name name;
+    const tf_name *required;
+    uint32_t n_required;
+    uint32_t schema;
+} tf_dependent;
+
 typedef struct tf_schema {
     uint32_t node;     /* on the tape */
     uint32_t types;    /* TF_TYPE_* */
@@ -45,6 +53,12 @@ typedef struct tf_schema {
     uint8_t has_any_of;
     const uint32_t *all_of;
     uint32_t n_all_of;
+    const uint32_t *one_of;
+    uint32_t n_one_of;
+    uint8_t has_one_of;
+    uint32_t not_schema, if_schema, then_schema, else_schema; /* or TF_NO_SCHEMA */
+    const struct tf_dependent *dependents; /* dependentRequired, dependentSchemas, dependencies */
+    uint32_t n_dependents;
     /* enum and const: tape nodes */
     uint8_t has_values;
     const uint32_t *values;
@@ -56,6 +70,7 @@ typedef struct tf_schema {
     const tf_name *required;
     uint32_t n_required;
     uint32_t additional; /* or TF_NO_SCHEMA: absent */
+    uint64_t min_properties, max_properties;
     /* arrays */
     const uint32_t *prefix;
     uint32_t n_prefix;
@@ -78,6 +93,7 @@ typedef struct tf_ir {
     size_t capacity;
     uint32_t *schema_of_node; /* [n_nodes], or TF_NO_SCHEMA */
     uint32_t root;
+    uint32_t true_schema; /* one that says nothing; not on the tape */
 } tf_ir;
 
 /* Read every reachable subschema of the tape's root. */
@@ -98,24 +114,15 @@ tokfsm_status tf_fail_node(tokfsm_error *err, tokfsm_status code, const tf_tape 
 uint32_t tf_ir_property(const tf_ir *ir, const tf_schema *s, const char *name, uint32_t n);
 
 /* The i-th schema that s applies to the same value, or TF_NO_SCHEMA past the last. */
-static inline uint32_t tf_in_place(const tf_schema *s, uint32_t i)
-{
-    if (s->reference != TF_NO_SCHEMA) {
-        if (i == 0)
-            return s->reference;
-        i--;
-    }
-    if (i < s->n_all_of)
-        return s->all_of[i];
-    i -= s->n_all_of;
-    return i < s->n_any_of ? s->any_of[i] : TF_NO_SCHEMA;
-}
+uint32_t tf_in_place(const tf_schema *s, uint32_t i);
 
 /* Whether s says nothing but what it refers to, and whether it says nothing at all. */
 static inline bool tf_is_bare(const tf_schema *s)
 {
     return s->types == TF_TYPE_ALL && !s->is_false && !s->has_object && !s->has_array &&
-           !s->has_string && !s->has_number && !s->has_any_of && !s->has_values && s->n_all_of == 0;
+           !s->has_string && !s->has_number && !s->has_any_of && !s->has_values && s->n_all_of == 0 &&
+           !s->has_one_of && s->not_schema == TF_NO_SCHEMA && s->if_schema == TF_NO_SCHEMA &&
+           s->n_dependents == 0;
 }
 
 #endif

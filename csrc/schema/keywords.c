@@ -127,23 +127,30 @@ static tokfsm_status read_properties(reader *r, uint32_t value)
     return TOKFSM_OK;
 }
 
+static tokfsm_status read_names(reader *r, uint32_t value, const char *keyword,
+                                const tf_name **names, uint32_t *n)
+{
+    tf_ir *ir = r->ir;
+    tf_name *list = tf_arena_take(ir->arena, NODE(value)->n * sizeof *list);
+    if (list == NULL)
+        return no_memory(r->err);
+    *n = 0;
+    for (uint32_t child = value + 1; child < NODE(value)->next; child = NODE(child)->next) {
+        if (NODE(child)->type != TF_JSON_STRING)
+            return malformed(r, child, keyword, "an array of strings");
+        list[(*n)++] = (tf_name){NODE(child)->text, NODE(child)->n};
+    }
+    *names = list;
+    return TOKFSM_OK;
+}
+
 static tokfsm_status read_required(reader *r, uint32_t value)
 {
     tf_ir *ir = r->ir;
     if (NODE(value)->type != TF_JSON_ARRAY)
         return malformed(r, value, "required", "an array of strings");
-    tf_name *names = tf_arena_take(ir->arena, NODE(value)->n * sizeof *names);
-    if (names == NULL)
-        return no_memory(r->err);
-    uint32_t n = 0;
-    for (uint32_t child = value + 1; child < NODE(value)->next; child = NODE(child)->next) {
-        if (NODE(child)->type != TF_JSON_STRING)
-            return malformed(r, child, "required", "an array of strings");
-        names[n++] = (tf_name){NODE(child)->text, NODE(child)->n};
-    }
-    r->s->required = names;
-    r->s->n_required = n;
-    if (n > 0)
+    TF_TRY(read_names(r, value, "required", &r->s->required, &r->s->n_required));
+    if (r->s->n_required > 0)
         r->s->has_object = 1;
     return TOKFSM_OK;
 }
@@ -206,6 +213,72 @@ static tokfsm_status read_all_of(reader *r, uint32_t value)
     return schema_list(ir, value, "allOf", &r->s->all_of, &r->s->n_all_of, r->err);
 }
 
+static tokfsm_status read_one_of(reader *r, uint32_t value)
+{
+    tf_ir *ir = r->ir;
+    if (NODE(value)->type != TF_JSON_ARRAY || NODE(value)->n == 0)
+        return malformed(r, value, "oneOf", "a non-empty array of schemas");
+    r->s->has_one_of = 1;
+    return schema_list(ir, value, "oneOf", &r->s->one_of, &r->s->n_one_of, r->err);
+}
+
+/* One member of dependentRequired, dependentSchemas or dependencies (draft-07 §6.5.7). */
+static tokfsm_status read_dependent(reader *r, uint32_t name, const char *keyword,
+                                    tf_dependent *dependent)
+{
+    tf_ir *ir = r->ir;
+    uint32_t value = name + 1;
+    *dependent = (tf_dependent){.name = {NODE(name)->text, NODE(name)->n}, .schema = TF_NO_SCHEMA};
+    bool names = NODE(value)->type == TF_JSON_ARRAY && strcmp(keyword, "dependentSchemas") != 0;
+    if (names)
+        return read_names(r, value, keyword, &dependent->required, &dependent->n_required);
+    if (strcmp(keyword, "dependentRequired") == 0)
+        return malformed(r, value, keyword, "an object of arrays of strings");
+    return schema_at(ir, value, keyword, &dependent->schema, r->err);
+}
+
+static tokfsm_status read_dependents(reader *r)
+{
+    static const struct {
+        const char *name;
+        uint32_t from, to;
+    } keywords[] = {
+        {"dependentRequired", TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
+        {"dependentSchemas", TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
+        /* gone from 2019-09 on, but still read there, as the specification suggests */
+        {"dependencies", TOKFSM_DRAFT_4, TOKFSM_DRAFT_7},
+    };
+    tf_ir *ir = r->ir;
+    struct { tf_dependent *items; size_t n, capacity; } all = {0};
+    tokfsm_status status = TOKFSM_OK;
+    for (size_t k = 0; k < 3 && status == TOKFSM_OK; k++) {
+        uint32_t value = tf_tape_get(ir->tape, r->node, keywords[k].name, strlen(keywords[k].name));
+        if (value == TF_TAPE_NONE || ir->draft < keywords[k].from || ir->draft > keywords[k].to)
+            continue;
+        if (NODE(value)->type != TF_JSON_OBJECT) {
+            status = malformed(r, value, keywords[k].name, "an object");
+            break;
+        }
+        for (uint32_t name = value + 1; name < NODE(value)->next && status == TOKFSM_OK;
+             name = NODE(name + 1)->next) {
+            if (!tf_grow(&ir->arena->allocator, (void **)&all.items, all.n, &all.capacity,
+                         sizeof *all.items))
+                status = no_memory(r->err);
+            else
+                status = read_dependent(r, name, keywords[k].name, &all.items[all.n++]);
+        }
+    }
+    tf_dependent *kept = tf_arena_take(ir->arena, all.n * sizeof *kept);
+    if (status == TOKFSM_OK && kept == NULL)
+        status = no_memory(r->err);
+    if (status == TOKFSM_OK && all.n > 0)
+        memcpy(kept, all.items, all.n * sizeof *kept);
+    r->s->dependents = kept;
+    r->s->n_dependents = (uint32_t)all.n;
+    tf_release(&ir->arena->allocator, all.items);
+    return status;
+}
+
 static tokfsm_status read_prefix_items(reader *r, uint32_t value, const char *keyword)
 {
     tf_ir *ir = r->ir;
@@ -239,16 +312,8 @@ static const struct {
     uint32_t types;     /* the only types of value that it speaks of */
     uint32_t from, to;  /* drafts that know it */
 } unsupported[] = {
-    {"oneOf", TF_TYPE_ALL, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
-    {"not", TF_TYPE_ALL, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
-    {"if", TF_TYPE_ALL, TOKFSM_DRAFT_7, TOKFSM_DRAFT_2020_12},
-    {"dependencies", TF_TYPE_OBJECT, TOKFSM_DRAFT_4, TOKFSM_DRAFT_7},
-    {"dependentRequired", TF_TYPE_OBJECT, TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
-    {"dependentSchemas", TF_TYPE_OBJECT, TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
     {"patternProperties", TF_TYPE_OBJECT, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
     {"propertyNames", TF_TYPE_OBJECT, TOKFSM_DRAFT_6, TOKFSM_DRAFT_2020_12},
-    {"minProperties", TF_TYPE_OBJECT, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
-    {"maxProperties", TF_TYPE_OBJECT, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
     {"unevaluatedProperties", TF_TYPE_OBJECT, TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
     {"contains", TF_TYPE_ARRAY, TOKFSM_DRAFT_6, TOKFSM_DRAFT_2020_12},
     {"uniqueItems", TF_TYPE_ARRAY, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
@@ -269,8 +334,6 @@ static bool says_nothing(const tf_ir *ir, const char *keyword, uint32_t value)
     const tf_tape_node *v = NODE(value);
     if (strcmp(keyword, "uniqueItems") == 0)
         return v->type == TF_JSON_FALSE;
-    if (strcmp(keyword, "minProperties") == 0)
-        return v->type == TF_JSON_NUMBER && v->n == 1 && v->text[0] == '0';
     if (strcmp(keyword, "patternProperties") == 0)
         return v->type == TF_JSON_OBJECT && v->n == 0;
     return false;
@@ -402,6 +465,24 @@ static tokfsm_status read_keywords(reader *r)
         TF_TRY(read_all_of(r, value));
     if ((value = keyword(r, "anyOf")) != TF_TAPE_NONE)
         TF_TRY(read_any_of(r, value));
+    if ((value = keyword(r, "oneOf")) != TF_TAPE_NONE)
+        TF_TRY(read_one_of(r, value));
+    if ((value = keyword(r, "not")) != TF_TAPE_NONE)
+        TF_TRY(schema_at(ir, value, "not", &r->s->not_schema, r->err));
+    if (ir->draft >= TOKFSM_DRAFT_7 && (value = keyword(r, "if")) != TF_TAPE_NONE) {
+        TF_TRY(schema_at(ir, value, "if", &r->s->if_schema, r->err));
+        if ((value = keyword(r, "then")) != TF_TAPE_NONE)
+            TF_TRY(schema_at(ir, value, "then", &r->s->then_schema, r->err));
+        if ((value = keyword(r, "else")) != TF_TAPE_NONE)
+            TF_TRY(schema_at(ir, value, "else", &r->s->else_schema, r->err));
+    }
+    TF_TRY(read_dependents(r));
+    if ((value = keyword(r, "minProperties")) != TF_TAPE_NONE)
+        TF_TRY(read_count(r, value, "minProperties", &r->s->min_properties));
+    if ((value = keyword(r, "maxProperties")) != TF_TAPE_NONE)
+        TF_TRY(read_count(r, value, "maxProperties", &r->s->max_properties));
+    if (r->s->min_properties > 0 || r->s->max_properties != TF_UNLIMITED)
+        r->s->has_object = 1;
     if ((value = keyword(r, "properties")) != TF_TAPE_NONE)
         TF_TRY(read_properties(r, value));
     if ((value = keyword(r, "required")) != TF_TAPE_NONE)
@@ -418,15 +499,23 @@ static tokfsm_status read_keywords(reader *r)
     return TOKFSM_OK;
 }
 
-static tokfsm_status read_schema(tf_ir *ir, uint32_t id, tokfsm_error *err)
+/* A schema that says nothing. */
+static tf_schema empty_schema(uint32_t node)
 {
     tf_schema s;
     memset(&s, 0, sizeof s);
-    s.node = ir->schemas[id].node;
+    s.node = node;
     s.types = TF_TYPE_ALL;
     s.reference = s.additional = s.items = TF_NO_SCHEMA;
     s.properties_node = TF_TAPE_NONE;
-    s.max_items = s.max_length = TF_UNLIMITED;
+    s.max_items = s.max_length = s.max_properties = TF_UNLIMITED;
+    s.not_schema = s.if_schema = s.then_schema = s.else_schema = TF_NO_SCHEMA;
+    return s;
+}
+
+static tokfsm_status read_schema(tf_ir *ir, uint32_t id, tokfsm_error *err)
+{
+    tf_schema s = empty_schema(ir->schemas[id].node);
     s.is_false = NODE(s.node)->type == TF_JSON_FALSE;
     if (NODE(s.node)->type == TF_JSON_OBJECT) {
         reader r = {ir, &s, s.node, err};
@@ -449,6 +538,26 @@ static tokfsm_status read_schema(tf_ir *ir, uint32_t id, tokfsm_error *err)
  * A schema that applies itself to the same value never ends. Depth-first over in-place
  * applicators with an explicit stack; state 1 is "on the path", 2 is "done".
  */
+uint32_t tf_in_place(const tf_schema *s, uint32_t i)
+{
+    const uint32_t single[] = {s->reference, s->not_schema, s->if_schema, s->then_schema,
+                               s->else_schema};
+    for (size_t k = 0; k < sizeof single / sizeof *single; k++)
+        if (single[k] != TF_NO_SCHEMA && i-- == 0)
+            return single[k];
+    const uint32_t *const lists[] = {s->all_of, s->any_of, s->one_of};
+    const uint32_t lengths[] = {s->n_all_of, s->n_any_of, s->n_one_of};
+    for (size_t k = 0; k < 3; k++) {
+        if (i < lengths[k])
+            return lists[k][i];
+        i -= lengths[k];
+    }
+    for (uint32_t k = 0; k < s->n_dependents; k++)
+        if (s->dependents[k].schema != TF_NO_SCHEMA && i-- == 0)
+            return s->dependents[k].schema;
+    return TF_NO_SCHEMA;
+}
+
 static tokfsm_status refuse_cycles(tf_ir *ir, tokfsm_error *err)
 {
     uint8_t *state = tf_arena_zero(ir->arena, ir->n_schemas);
@@ -502,7 +611,13 @@ tokfsm_status tf_ir_read(tf_ir *ir, const tf_tape *tape, const tokfsm_options *o
         TF_TRY(tf_spend(budget, err));
         TF_TRY(read_schema(ir, id, err));
     }
-    return refuse_cycles(ir, err);
+    TF_TRY(refuse_cycles(ir, err));
+    if (!tf_grow(&arena->allocator, (void **)&ir->schemas, ir->n_schemas, &ir->capacity,
+                 sizeof *ir->schemas))
+        return no_memory(err);
+    ir->true_schema = ir->n_schemas;
+    ir->schemas[ir->n_schemas++] = empty_schema(0);
+    return TOKFSM_OK;
 }
 
 void tf_ir_free(tf_ir *ir)

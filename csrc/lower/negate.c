@@ -1,0 +1,167 @@
+/* Not, pushed inwards by one level: the ways in which an object or array fails. */
+#include "expand.h"
+
+tokfsm_status tf_name_list_add(void *list, const char *text, uint32_t n)
+{
+    tf_name_list *names = list;
+    for (size_t i = 0; i < names->n; i++)
+        if (names->items[i].n == n && (n == 0 || memcmp(names->items[i].text, text, n) == 0))
+            return TOKFSM_OK;
+    if (!tf_grow(&names->b->arena.allocator, (void **)&names->items, names->n, &names->capacity,
+                 sizeof *names->items))
+        return tf_fail(names->b->err, TOKFSM_E_NOMEM, "no memory while compiling");
+    names->items[names->n++] = (tf_name){text, n};
+    return tf_spend(names->b->budget, names->b->err);
+}
+
+static void way(expansion *e, choice *ways, tf_fact fact)
+{
+    tf_option_fact(e, tf_choice_option(e, ways), fact);
+}
+
+static void way_task(expansion *e, choice *ways, int what, uint32_t index)
+{
+    tf_option_task(e, tf_choice_option(e, ways), (task){what, index, NULL});
+}
+
+static tf_fact member(tf_name name, tf_obligation obligation)
+{
+    return (tf_fact){.kind = TF_MEMBER, .name = name.text, .n_name = name.n,
+                     .obligation = obligation};
+}
+
+static tf_fact lacks(tf_name name)
+{
+    return (tf_fact){.kind = TF_LACKS, .name = name.text, .n_name = name.n};
+}
+
+static tf_fact range(int kind, uint64_t min, uint64_t max)
+{
+    return (tf_fact){.kind = kind, .min = min, .max = max};
+}
+
+static void object_ways(expansion *e, const tf_schema *s, uint32_t id, choice *ways)
+{
+    for (uint32_t i = 0; i < s->n_required; i++)
+        way(e, ways, lacks(s->required[i]));
+    for (uint32_t i = 0; i < s->n_properties; i++)
+        way(e, ways, member((tf_name){s->properties[i].name, s->properties[i].n_name},
+                            tf_obligation_of(s->properties[i].schema, TF_FAILS)));
+    if (s->additional != TF_NO_SCHEMA && s->additional != e->b->ir.true_schema)
+        way_task(e, ways, TASK_OUTSIDE, id);
+    if (s->min_properties > 0)
+        way(e, ways, range(TF_COUNT, 0, s->min_properties - 1));
+    if (s->max_properties != TF_UNLIMITED)
+        way(e, ways, range(TF_COUNT, s->max_properties + 1, TF_UNLIMITED));
+    for (uint32_t i = 0; i < s->n_dependents; i++) {
+        const tf_dependent *d = &s->dependents[i];
+        for (uint32_t k = 0; k < d->n_required; k++) {
+            option *o = tf_choice_option(e, ways);
+            tf_option_fact(e, o, member(d->name, tf_obligation_of(e->b->ir.true_schema, TF_HOLDS)));
+            tf_option_fact(e, o, lacks(d->required[k]));
+        }
+        if (d->schema != TF_NO_SCHEMA) {
+            option *o = tf_choice_option(e, ways);
+            tf_option_fact(e, o, member(d->name, tf_obligation_of(e->b->ir.true_schema, TF_HOLDS)));
+            tf_option_task(e, o, (task){TASK_FAILS, d->schema, NULL});
+        }
+    }
+}
+
+static tokfsm_status array_ways(expansion *e, const tf_schema *s, choice *ways)
+{
+    tf_build *b = e->b;
+    for (uint32_t i = 0; i < s->n_prefix; i++)
+        way(e, ways, (tf_fact){.kind = TF_ITEM, .index = i,
+                               .obligation = tf_obligation_of(s->prefix[i], TF_FAILS)});
+    if (s->min_items > 0)
+        way(e, ways, range(TF_LENGTH, 0, s->min_items - 1));
+    if (s->max_items != TF_UNLIMITED)
+        way(e, ways, range(TF_LENGTH, s->max_items + 1, TF_UNLIMITED));
+    if (s->items == TF_NO_SCHEMA || s->items == b->ir.true_schema)
+        return TOKFSM_OK;
+    if (!b->ir.schemas[s->items].is_false)
+        return tf_fail_node(b->err, TOKFSM_E_UNSUPPORTED, &b->tape, s->node, "items",
+                            "items is not supported where the schema must fail");
+    way(e, ways, range(TF_LENGTH, (uint64_t)s->n_prefix + 1, TF_UNLIMITED));
+    return TOKFSM_OK;
+}
+
+tokfsm_status tf_negate_schema(expansion *e, uint32_t id, choice **ways, bool *met)
+{
+    const tf_schema *s = &e->b->ir.schemas[id];
+    *met = s->is_false || !(s->types & e->types);
+    if (*met)
+        return TOKFSM_OK;
+    choice *c = *ways = tf_choice_new(e);
+    if (e->object)
+        object_ways(e, s, id, c);
+    else
+        TF_TRY(array_ways(e, s, c));
+    if (s->has_values) {
+        option *o = tf_choice_option(e, c);
+        for (uint32_t i = 0; i < s->n_values; i++)
+            tf_option_task(e, o, (task){TASK_DIFFERS, s->values[i], NULL});
+    }
+    if (s->reference != TF_NO_SCHEMA)
+        way_task(e, c, TASK_FAILS, s->reference);
+    for (uint32_t i = 0; i < s->n_all_of; i++)
+        way_task(e, c, TASK_FAILS, s->all_of[i]);
+    if (s->not_schema != TF_NO_SCHEMA)
+        way_task(e, c, TASK_HOLDS, s->not_schema);
+    if (s->has_any_of) {
+        option *o = tf_choice_option(e, c);
+        for (uint32_t i = 0; i < s->n_any_of; i++)
+            tf_option_task(e, o, (task){TASK_FAILS, s->any_of[i], NULL});
+    }
+    if (s->has_one_of) {
+        option *o = tf_choice_option(e, c);
+        for (uint32_t i = 0; i < s->n_one_of; i++)
+            tf_option_task(e, o, (task){TASK_FAILS, s->one_of[i], NULL});
+        for (uint32_t i = 0; i < s->n_one_of; i++)
+            for (uint32_t j = i + 1; j < s->n_one_of; j++) {
+                o = tf_choice_option(e, c);
+                tf_option_task(e, o, (task){TASK_HOLDS, s->one_of[i], NULL});
+                tf_option_task(e, o, (task){TASK_HOLDS, s->one_of[j], NULL});
+            }
+    }
+    if (s->if_schema != TF_NO_SCHEMA) {
+        const uint32_t then[2] = {s->then_schema, s->else_schema};
+        for (int k = 0; k < 2; k++) {
+            if (then[k] == TF_NO_SCHEMA)
+                continue;
+            option *o = tf_choice_option(e, c);
+            tf_option_task(e, o, (task){k == 0 ? TASK_HOLDS : TASK_FAILS, s->if_schema, NULL});
+            tf_option_task(e, o, (task){TASK_FAILS, then[k], NULL});
+        }
+    }
+    return e->status;
+}
+
+tokfsm_status tf_negate_value(expansion *e, uint32_t node, choice **ways, bool *met)
+{
+    const tf_tape_node *nodes = e->b->tape.nodes;
+    *met = nodes[node].type != (e->object ? TF_JSON_OBJECT : TF_JSON_ARRAY);
+    if (*met)
+        return TOKFSM_OK;
+    choice *c = *ways = tf_choice_new(e);
+    uint64_t n = nodes[node].n;
+    if (e->object) {
+        /* Fewer or other names lack one of these; more names are counted. */
+        for (uint32_t at = node + 1; at < nodes[node].next; at = nodes[at + 1].next) {
+            tf_name name = {nodes[at].text, nodes[at].n};
+            way(e, c, lacks(name));
+            way(e, c, member(name, tf_obligation_of(at + 1, TF_DIFFERS)));
+        }
+        way(e, c, range(TF_COUNT, n + 1, TF_UNLIMITED));
+        return e->status;
+    }
+    uint32_t i = 0;
+    for (uint32_t at = node + 1; at < nodes[node].next; at = nodes[at].next)
+        way(e, c, (tf_fact){.kind = TF_ITEM, .index = i++,
+                            .obligation = tf_obligation_of(at, TF_DIFFERS)});
+    if (n > 0)
+        way(e, c, range(TF_LENGTH, 0, n - 1));
+    way(e, c, range(TF_LENGTH, n + 1, TF_UNLIMITED));
+    return e->status;
+}
