@@ -1,5 +1,5 @@
 /* A machine's compile half: begin, end, and the hooks. */
-#include "build.h"
+#include "explore.h"
 
 #include "../engine/cache.h"
 
@@ -294,7 +294,8 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
     find_char_costs(b);
     find_escaped_closers(b);
     m->bytes_complete = bytes_complete(b);
-    return make_root(b);
+    TF_TRY(make_root(b));
+    return b->ir.negates ? tf_explore_containers(b) : TOKFSM_OK;
 }
 
 tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes, tokfsm_pack *pack,

@@ -82,6 +82,25 @@ static tokfsm_status explore_number(tf_build *b, tf_nstate *state)
     return check_size(b);
 }
 
+tokfsm_status tf_explore_containers(tf_build *b)
+{
+    for (size_t i = 0; i < b->values.n; i++) {
+        for (int object = 0; object < 2; object++) {
+            const tf_kind *kind;
+            TF_TRY(tf_build_kind(b, b->values.items[i], object, &kind));
+            if (kind == &tf_no_kind)
+                continue;
+            uint32_t n = kind->is_object ? kind->n_names + 1 : kind->n_classes;
+            for (uint32_t k = 0; k < n; k++) {
+                const tf_edge *edge;
+                TF_TRY(tf_build_edge(b, kind, k, &edge));
+                TF_TRY(check_size(b));
+            }
+        }
+    }
+    return TOKFSM_OK;
+}
+
 tokfsm_status tf_explore(tf_build *b, tf_budget *budget, tokfsm_error *err)
 {
     b->budget = budget;

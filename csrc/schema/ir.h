@@ -93,6 +93,7 @@ typedef struct tf_ir {
     size_t capacity;
     uint32_t *schema_of_node; /* [n_nodes], or TF_NO_SCHEMA */
     uint32_t root;
+    uint32_t negates;     /* 1: some keyword asks for a schema to fail */
     uint32_t true_schema; /* one that says nothing; not on the tape */
 } tf_ir;
 

@@ -530,6 +530,8 @@ static tokfsm_status read_schema(tf_ir *ir, uint32_t id, tokfsm_error *err)
         if (!alone)
             TF_TRY(read_keywords(&r));
     }
+    if (s.has_one_of || s.not_schema != TF_NO_SCHEMA || s.if_schema != TF_NO_SCHEMA)
+        ir->negates = 1;
     ir->schemas[id] = s; /* the array may have moved while this was read */
     return TOKFSM_OK;
 }
