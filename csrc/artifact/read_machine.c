@@ -321,6 +321,14 @@ static void take_object(reader *r, tf_kind *kind)
             corrupt(r, "a set has members that do not exist");
     kind->required = required;
     kind->needs_other = take_set(r, kind->n_alternatives, kind->alternative_words);
+    if (n > (size_t)(r->end - r->at) / 4) {
+        corrupt(r, "the machine section ends early");
+        return;
+    }
+    uint32_t *spoken = room(r, n, sizeof *spoken);
+    for (size_t i = 0; spoken != NULL && i < n; i++)
+        spoken[i] = take(r);
+    kind->spoken = spoken;
     for (uint32_t a = 0; r->status == TOKFSM_OK && a < kind->n_alternatives; a++)
         kind->counts |= kind->min_items[a] > 0 || kind->max_items[a] != UINT64_MAX ||
                         tf_word_bit(kind->needs_other, a);

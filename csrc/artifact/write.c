@@ -216,6 +216,8 @@ static void put_kind(buffer *out, buffer *text, const parts *p, tf_kind *kind)
         for (size_t i = 0; i < (size_t)kind->n_alternatives * kind->name_words; i++)
             put(out, kind->required[i]);
         put_set(out, kind->needs_other, kind->alternative_words);
+        for (size_t i = 0; i < (size_t)kind->n_alternatives * kind->name_words; i++)
+            put(out, kind->spoken[i]);
         put(out, kind->rank != NULL);
         for (size_t i = 0; kind->rank != NULL && i < (size_t)kind->n_alternatives * kind->n_names; i++)
             put(out, kind->rank[i]);

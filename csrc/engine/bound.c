@@ -114,8 +114,10 @@ static uint32_t longest_name(const tf_frame *frame)
     return longest;
 }
 
-/* n more members under names that no alternative declares, each longer than all before it. */
-static uint32_t other_members_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint64_t n)
+/* n more members under names that no alternative declares, each longer than all before it;
+   `in_progress` is the length of one that is being written. */
+static uint32_t other_members_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint64_t n,
+                                   uint32_t in_progress)
 {
     const tf_machine *m = run->m;
     const tf_edge *edge = tf_kind_edge(run->m, frame->kind, frame->kind->n_names, &run->call);
@@ -130,6 +132,7 @@ static uint32_t other_members_cost(tf_run *run, const tf_frame *frame, uint32_t 
         return TF_COST_NONE;
     uint64_t most = n > 100000 ? 100000 : n; /* past any budget */
     uint64_t longest = longest_name(frame);
+    longest = in_progress > longest ? in_progress : longest;
     uint64_t chars = most * longest + most * (most + 1) / 2;
     uint64_t sum = most * each + chars * m->char_tokens;
     return sum >= TF_COST_NONE ? TF_COST_NONE - 1 : (uint32_t)sum;
@@ -168,12 +171,12 @@ static uint32_t optional_members_cost(tf_run *run, const tf_frame *frame, uint32
 /* Members beyond the required ones that alternative a still needs. `begun`: a member that the
    frame does not count yet; n_required of them are still to come. */
 static uint32_t more_members_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken,
-                                  bool begun, uint64_t n_required)
+                                  bool begun, uint32_t in_progress, uint64_t n_required)
 {
     const tf_kind *kind = frame->kind;
-    bool other_begun = begun && taken == TF_NONE;
     uint64_t n = frame->count + begun + n_required;
-    uint64_t needs = tf_word_bit(kind->needs_other, a) && frame->emitted == NULL && !other_begun;
+    uint32_t name = !begun ? TF_NONE : taken == TF_NONE ? kind->n_names : taken;
+    uint64_t needs = tf_lacks_other(frame, a, name);
     uint64_t more = kind->min_items[a] > n + needs ? kind->min_items[a] - n - needs : 0;
     if (needs + more == 0)
         return 0;
@@ -181,12 +184,12 @@ static uint32_t more_members_cost(tf_run *run, const tf_frame *frame, uint32_t a
     if (edge == NULL)
         return TF_COST_NONE;
     if (tf_word_bit(edge->admits, a))
-        return other_members_cost(run, frame, a, needs + more);
+        return other_members_cost(run, frame, a, needs + more, in_progress);
     return needs ? TF_COST_NONE : optional_members_cost(run, frame, a, taken, more);
 }
 
 static uint32_t rest_after(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken,
-                           uint64_t gap_done, bool begun)
+                           uint64_t gap_done, bool begun, uint32_t in_progress)
 {
     const tf_machine *m = run->m;
     const tf_kind *kind = frame->kind;
@@ -209,7 +212,8 @@ static uint32_t rest_after(tf_run *run, const tf_frame *frame, uint32_t a, uint3
             }
         }
         if (kind->counts) {
-            uint32_t members = more_members_cost(run, frame, a, taken, begun, n_required);
+            uint32_t members = more_members_cost(run, frame, a, taken, begun, in_progress,
+                                                 n_required);
             more |= members > 0;
             cost = tf_cost_add(cost, members);
         }
@@ -241,14 +245,15 @@ static uint32_t rest_after(tf_run *run, const tf_frame *frame, uint32_t a, uint3
 static uint32_t rest_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken,
                           uint64_t gap_done)
 {
-    return rest_after(run, frame, a, taken, gap_done, false);
+    return rest_after(run, frame, a, taken, gap_done, false, 0);
 }
 
 /*
  * A name that no alternative declares: the text so far, then characters enough to be longer
- * than every name it could meet (none, if it meets none now), the quote and the colon.
+ * than every name it could meet (none, if it meets none now), the quote and the colon. Its
+ * length then goes to *final_length.
  */
-static uint32_t other_name_cost(tf_run *run, const tf_configuration *c)
+static uint32_t other_name_cost(tf_run *run, const tf_configuration *c, uint32_t *final_length)
 {
     const tf_machine *m = run->m;
     const tf_frame *frame = c->top;
@@ -276,6 +281,7 @@ static uint32_t other_name_cost(tf_run *run, const tf_configuration *c)
         meets |= tf_text_equal(e->name, text);
     }
     uint32_t cost = tf_string_rest_cost(m, sub, c->hex);
+    *final_length = meets ? longest + 1 : length;
     if (meets) {
         if (m->char_tokens == TF_COST_NONE)
             return TF_COST_NONE;
@@ -302,18 +308,18 @@ static void name_costs(tf_run *run, const tf_configuration *c, uint32_t before, 
                  a = tf_words_next(alive.words, n_words, a + 1))
                 keep_less(&out->of[a],
                           tf_cost_add(before, tf_cost_add(member_cost(run, frame, k, pos, a),
-                                                          rest_after(run, frame, a, k, 0, true))));
+                                                          rest_after(run, frame, a, k, 0, true, 0))));
         }
     if (!tf_other_names_open(run, frame, alive.words))
         return;
-    uint32_t name = other_name_cost(run, c);
+    uint32_t length = 0, name = other_name_cost(run, c, &length);
     const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names, &run->call);
     if (edge == NULL)
         return;
     for (uint32_t a = tf_words_next(alive.words, n_words, 0); a != UINT32_MAX;
          a = tf_words_next(alive.words, n_words, a + 1)) {
         uint32_t rest = tf_cost_add(edge_cost(run, edge, a, frame->depth),
-                                    rest_after(run, frame, a, TF_NONE, 0, true));
+                                    rest_after(run, frame, a, TF_NONE, 0, true, length));
         keep_less(&out->of[a], tf_cost_add(before, tf_cost_add(name, rest)));
     }
 }

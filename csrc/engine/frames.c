@@ -83,6 +83,20 @@ uint32_t tf_item_class(const tf_kind *kind, uint64_t i)
     return low;
 }
 
+bool tf_lacks_other(const tf_frame *frame, uint32_t a, uint32_t name)
+{
+    const tf_kind *kind = frame->kind;
+    if (!tf_word_bit(kind->needs_other, a) || frame->emitted != NULL)
+        return false;
+    const uint32_t *spoken = kind->spoken + (size_t)a * kind->name_words;
+    if (name != TF_NONE && (name >= kind->n_names || !tf_bit(spoken, name)))
+        return false;
+    for (uint32_t w = 0; w < kind->name_words; w++)
+        if (frame->seen[w] & ~spoken[w])
+            return false;
+    return true;
+}
+
 bool tf_may_close(const tf_frame *frame, uint64_t *outcome)
 {
     const tf_kind *kind = frame->kind;
@@ -97,7 +111,7 @@ bool tf_may_close(const tf_frame *frame, uint64_t *outcome)
             const uint32_t *required = kind->required + (size_t)a * kind->name_words;
             for (uint32_t w = 0; w < kind->name_words && closes; w++)
                 closes = (required[w] & ~frame->seen[w]) == 0;
-            closes = closes && (frame->emitted != NULL || !tf_word_bit(kind->needs_other, a));
+            closes = closes && !tf_lacks_other(frame, a, TF_NONE);
         }
         if (!closes || frame->count < kind->min_items[a])
             continue;
@@ -147,8 +161,7 @@ static bool count_feasible(tf_run *run, const tf_frame *frame, uint32_t a, uint3
 {
     const tf_kind *kind = frame->kind;
     uint64_t least = frame->count + 1 + still_required(frame, a, name);
-    if (tf_word_bit(kind->needs_other, a) && frame->emitted == NULL && name < kind->n_names)
-        least++;
+    least += tf_lacks_other(frame, a, name);
     if (least > kind->max_items[a])
         return false;
     if (kind->rank == NULL || least >= kind->min_items[a])

@@ -25,6 +25,9 @@ static inline const uint64_t *tf_frame_alive(const tf_frame *frame)
 {
     return tf_words(&frame->alive, frame->kind->alternative_words);
 }
+/* Whether alternative a still must get a name that it does not speak of; `name` (or TF_NONE)
+   counts as there, n_names standing for one that no alternative speaks of. */
+bool tf_lacks_other(const tf_frame *frame, uint32_t a, uint32_t name);
 static inline void tf_meet(uint64_t *out, const uint64_t *a, const uint64_t *b, uint32_t n_words)
 {
     for (uint32_t i = 0; i < n_words; i++)

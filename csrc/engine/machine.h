@@ -150,7 +150,9 @@ struct tf_kind {
     tf_strings names;
     uint32_t n_names, name_words;           /* 32-bit words of a set of names */
     const uint32_t *required;               /* [n_alternatives][name_words] */
-    const uint64_t *needs_other;            /* [alternative_words]: must have another name */
+    const uint64_t *needs_other;            /* [alternative_words]: must have a name that the
+                                               alternative does not speak of */
+    const uint32_t *spoken;                 /* [n_alternatives][name_words]: what it speaks of */
     uint32_t counts;                        /* 1: some alternative has a count or needs_other */
     const uint32_t *rank;                   /* property_order="schema": [n_alternatives][n_names],
                                                TF_NONE: among the other names; else NULL */

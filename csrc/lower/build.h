@@ -33,7 +33,7 @@ typedef struct tf_fact {
     enum {
         TF_MEMBER, /* member `name` is there and meets `obligation` */
         TF_LACKS,  /* it is not there */
-        TF_OTHER,  /* a name is there that no atom of the alternative speaks of */
+        TF_OTHER,  /* a name is there that no atom speaks of, nor schema `index` */
         TF_COUNT,  /* min to max members */
         TF_ITEM,   /* item `index` is there and meets `obligation` */
         TF_LENGTH  /* min to max items */

@@ -295,7 +295,7 @@ static tokfsm_status expand_outside(expansion *e, partial *p, uint32_t id, bool 
                                 "additionalProperties",
                                 "a schema for additional properties is not supported where the "
                                 "schema must fail and the object is open");
-        tf_option_fact(e, tf_choice_option(e, c), (tf_fact){.kind = TF_OTHER});
+        tf_option_fact(e, tf_choice_option(e, c), (tf_fact){.kind = TF_OTHER, .index = id});
     }
     TF_TRY(e->status);
     *split_up = true;

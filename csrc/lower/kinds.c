@@ -135,7 +135,7 @@ static uint32_t find_name(const tf_kind *kind, const char *text, uint32_t n)
 typedef struct marking {
     tf_build *b;
     const tf_kind *kind;
-    uint32_t *required; /* words of names, or NULL */
+    uint32_t *required; /* words of names to mark */
     uint32_t *rank;     /* by name, or NULL */
     uint32_t next_rank;
 } marking;
@@ -196,7 +196,12 @@ static tokfsm_status make_object(tf_build *b, const alternatives *all, tf_kind *
     uint64_t *needs_other = tf_take(b, tf_words_for(all->n) * sizeof *needs_other, &status);
     if (status != TOKFSM_OK)
         return status;
+    uint32_t *spoken = tf_take(b, (size_t)all->n * kind->name_words * sizeof *spoken, &status);
+    if (status != TOKFSM_OK)
+        return status;
     for (uint32_t a = 0; a < all->n; a++) {
+        marking mark = {b, kind, spoken + (size_t)a * kind->name_words, NULL, 0};
+        TF_TRY(tf_each_name(b, all->items[a], mark_required, &mark));
         bool needs;
         tf_member_counts(b, all->items[a], &min[a], &max[a], &needs);
         if (needs)
@@ -206,6 +211,7 @@ static tokfsm_status make_object(tf_build *b, const alternatives *all, tf_kind *
     kind->min_items = min;
     kind->max_items = max;
     kind->needs_other = needs_other;
+    kind->spoken = spoken;
     if (rank != NULL)
         memset(rank, 0xFF, (size_t)all->n * kind->n_names * sizeof *rank);
     for (uint32_t a = 0; a < all->n; a++) {

@@ -240,7 +240,9 @@ static tokfsm_status point_node(tf_build *b, void *context, uint32_t node)
         return TOKFSM_OK;
     tf_decimal value;
     TF_TRY(tf_decimal_read(&value, n->text, n->n, &b->arena, b->err));
-    tf_scalar scalar = {TF_JSON_NUMBER, node, 0, tf_decimal_is_integer(&value)};
+    tf_scalar scalar = {.type = TF_JSON_NUMBER, .node = node,
+                        .is_integer = tf_decimal_is_integer(&value), .context = &value,
+                        .compare = compare_decimal, .divides = decimal_divides};
     return tf_evaluate(b, p->oset, &scalar, &p->pointed);
 }
 
@@ -647,6 +649,8 @@ static tokfsm_status settle(tf_build *b, const numbers *of, size_t first)
     TF_TRY(explore(b, of, first));
     settle_live(b, of, first);
     settle_rules(b, of, first);
+    if (of->n_constants > 0)
+        TF_TRY(find_pointed(b, of->value, (uint64_t *)(uintptr_t)of->rules.integers_only));
     for (size_t i = first; i < b->nstates.n; i++) {
         tf_nstate *state = b->nstates.items[i];
         if (!tf_words_any(of->rules.any_number, of->rules.n_words))

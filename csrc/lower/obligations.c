@@ -250,6 +250,13 @@ static tokfsm_status each_member(const tf_build *b, uint32_t object, tf_name_vis
     return TOKFSM_OK;
 }
 
+static tokfsm_status each_property(const tf_schema *s, tf_name_visitor visit, void *context)
+{
+    for (uint32_t k = 0; k < s->n_properties; k++)
+        TF_TRY(visit(context, s->properties[k].name, s->properties[k].n_name));
+    return TOKFSM_OK;
+}
+
 tokfsm_status tf_each_required(const tf_build *b, const tf_alternative *alternative,
                                tf_name_visitor visit, void *context)
 {
@@ -285,11 +292,11 @@ tokfsm_status tf_each_name(const tf_build *b, const tf_alternative *alternative,
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
             if (fact->kind == TF_LACKS) /* met ones come with the required names */
                 TF_TRY(visit(context, fact->name, fact->n_name));
+            if (fact->kind == TF_OTHER)
+                TF_TRY(each_property(&b->ir.schemas[fact->index], visit, context));
             continue;
         }
-        const tf_schema *s = schema_of(b, atom);
-        for (uint32_t k = 0; k < s->n_properties; k++)
-            TF_TRY(visit(context, s->properties[k].name, s->properties[k].n_name));
+        TF_TRY(each_property(schema_of(b, atom), visit, context));
     }
     return tf_each_required(b, alternative, visit, context);
 }
