@@ -97,6 +97,10 @@ static tokfsm_status split(expansion *e, const partial *p, const choice *c)
 {
     for (uint32_t i = 0; i < c->n_options; i++) {
         TF_TRY(tf_spend(e->b->budget, e->b->err));
+        if (e->scratch.n_bytes > e->b->machine.limits.automaton_bytes)
+            return tf_fail(e->b->err, TOKFSM_E_LIMIT,
+                           "expanding alternatives goes over limits.automaton_bytes = %llu",
+                           (unsigned long long)e->b->machine.limits.automaton_bytes);
         partial *copy = tf_arena_take(&e->scratch, sizeof *copy);
         if (copy == NULL)
             return no_memory(e->b);

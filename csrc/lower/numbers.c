@@ -578,10 +578,12 @@ enum { MAX_EXPLORED = 200000 };
 static tokfsm_status explore(tf_build *b, const numbers *of, size_t first)
 {
     for (size_t i = first; i < b->nstates.n; i++) {
-        if (b->nstates.n - first > MAX_EXPLORED)
+        if (b->nstates.n - first > MAX_EXPLORED ||
+            b->arena.n_bytes > b->machine.limits.automaton_bytes)
             return tf_fail(b->err, TOKFSM_E_LIMIT,
-                           "numbers with these bounds and divisors need over %d states",
-                           MAX_EXPLORED);
+                           "numbers with these bounds and divisors need over %d states or "
+                           "limits.automaton_bytes = %llu",
+                           MAX_EXPLORED, (unsigned long long)b->machine.limits.automaton_bytes);
         const state_build *state = b->nstates.items[i]->build;
         if (state->of != of || state->phase >= EXP)
             continue;
@@ -618,8 +620,27 @@ static void settle_live(tf_build *b, const numbers *of, size_t first)
     }
 }
 
+static bool divides_anything(const void *context, const tf_decimal *divisor)
+{
+    (void)context, (void)divisor;
+    return true;
+}
+
+/* Who takes a fraction, divisors left aside: a multiple of 1 that is a number may be 2.0. */
+static tokfsm_status mark_fractional(tf_build *b, const state_build *s, uint64_t *integers_only)
+{
+    uint64_t holds[TF_MAX_WORDS] = {0};
+    ending e = {s->of, s};
+    tf_scalar scalar = {.type = TF_JSON_NUMBER, .node = TF_TAPE_NONE, .compare = compare_ending,
+                        .divides = divides_anything, .context = &e};
+    TF_TRY(evaluate_all(b, s->of->value, &scalar, holds));
+    for (uint32_t w = 0; w < s->of->rules.n_words; w++)
+        integers_only[w] &= ~holds[w];
+    return TOKFSM_OK;
+}
+
 /* The spelling rules, from which ends are satisfied; and no way into what is dead. */
-static void settle_rules(tf_build *b, const numbers *of, size_t first)
+static tokfsm_status settle_rules(tf_build *b, const numbers *of, size_t first)
 {
     uint32_t n_words = of->rules.n_words;
     uint64_t *integers_only = (uint64_t *)(uintptr_t)of->rules.integers_only;
@@ -633,22 +654,23 @@ static void settle_rules(tf_build *b, const numbers *of, size_t first)
         for (uint32_t w = 0; w < n_words; w++) {
             if (end)
                 any_number[w] &= state->end[w];
-            if (build->inexact)
-                integers_only[w] &= ~state->end[w];
         }
+        if (build->phase == FRACTION && build->inexact)
+            TF_TRY(mark_fractional(b, build, integers_only));
         for (uint32_t class = 0; class < TF_N_CLASSES; class++) {
             const tf_nstate *next = atomic_load_explicit(&state->next[class], memory_order_relaxed);
             if (next != NULL && next != &tf_number_dead && !tf_words_any(next->live, n_words))
                 atomic_store_explicit(&state->next[class], &tf_number_dead, memory_order_relaxed);
         }
     }
+    return TOKFSM_OK;
 }
 
 static tokfsm_status settle(tf_build *b, const numbers *of, size_t first)
 {
     TF_TRY(explore(b, of, first));
     settle_live(b, of, first);
-    settle_rules(b, of, first);
+    TF_TRY(settle_rules(b, of, first));
     if (of->n_constants > 0)
         TF_TRY(find_pointed(b, of->value, (uint64_t *)(uintptr_t)of->rules.integers_only));
     for (size_t i = first; i < b->nstates.n; i++) {
