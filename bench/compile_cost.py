@@ -43,10 +43,10 @@ class Cost:
         self.version = tokfsm.__version__
         self._whitespace = whitespace
         self._vocab = tokfsm.Vocabulary.from_file(str(tokenizer_file))
-        self._compile("true")  # opens the pack
         self._bitmask = tokfsm.allocate_token_bitmask(1, self._vocab.size)
         self._folder = tempfile.TemporaryDirectory()
         self._path = str(Path(self._folder.name) / "schema.tokfsm")
+        self("true")  # opens the pack, imports what is imported late
 
     def _compile(self, text: str) -> Any:
         return self._tokfsm.compile(text, self._vocab, whitespace=self._whitespace)

@@ -1,7 +1,6 @@
 /* Exported compile functions: check arguments, then call stages. */
 #include "engine/automaton.h"
 #include "artifact/format.h"
-#include "base/lock.h"
 #include "engine/cache.h"
 #include "engine/options.h"
 #include "lower/explore.h"
@@ -17,7 +16,7 @@ static tokfsm_statistics statistics_of(const tokfsm_automaton *automaton)
 {
     tf_build *b = tf_build_of(automaton->machine);
     tokfsm_statistics s = {0};
-    tf_lock(&b->machine.lock); /* the lists move while a hook appends */
+    tf_machine_lock(&b->machine); /* the lists move while a hook appends */
     s.values = b->values.n;
     s.frames = b->kinds.n;
     s.number_states = b->nstates.n;
@@ -30,7 +29,7 @@ static tokfsm_statistics statistics_of(const tokfsm_automaton *automaton)
     tf_cache_count(&b->machine, &s.masks, &s.mask_bytes);
     s.bytes = b->arena.n_bytes + b->text_arena.n_bytes;
     s.closed = automaton->closed;
-    tf_unlock(&b->machine.lock);
+    tf_machine_unlock(&b->machine);
     return s;
 }
 
@@ -107,12 +106,12 @@ tokfsm_status tokfsm_automaton_precompile(tokfsm_automaton *automaton, const tok
     tf_budget_init(&budget, &m->limits, cancel);
     if (cancel != NULL && tokfsm_cancel_is_set(cancel))
         return tf_fail(err, TOKFSM_E_CANCELLED, "cancelled");
-    tf_lock(&m->lock);
+    tf_machine_lock(m);
     tokfsm_status status = automaton->closed ? TOKFSM_OK
                                              : tf_explore(tf_build_of(m), &budget, err);
     if (status == TOKFSM_OK)
         automaton->closed = 1;
-    tf_unlock(&m->lock);
+    tf_machine_unlock(m);
     return status;
 }
 

@@ -33,7 +33,7 @@ def split_parameters(text: str) -> list[str]:
         stars = one.count("*")
         words = one.replace("*", " ").split()
         if words and words != ["void"]:
-            types.append(" ".join(words[:-1] if len(words) > 1 and words[-1] not in ("const",) else words) + "*" * stars)
+            types.append(" ".join(words[:-1] if len(words) > 1 else words) + "*" * stars)
     return types
 
 

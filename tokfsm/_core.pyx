@@ -127,7 +127,7 @@ cdef class Pack:
         cdef c.tokfsm_error err
         cdef Pack self = Pack.__new__(Pack)
         cdef c.tokfsm_status status
-        cdef const uint8_t *bytes = &data[0] if data.shape[0] else NULL
+        cdef const uint8_t *bytes = &data[0] if data.shape[0] else <const uint8_t *>b""
         with nogil:
             status = c.tokfsm_pack_open(bytes, data.shape[0], NULL, &self._handle, &err)
         check(status, &err)

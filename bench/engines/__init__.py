@@ -1,4 +1,4 @@
-"""One adapter an engine: schema text -> compiled -> session, the same few calls for each.
+"""One adapter an engine: schema text -> compiled -> walk, the same few calls for each.
 
 An adapter hands out the engine's own bound methods, so that a timed step is ``fill(*arguments)``
 and ``accept(token)`` with nothing of ours between, and each engine gets its quickest public way
@@ -28,7 +28,7 @@ class Options(NamedTuple):
     whitespace: str  #: "flexible" or "spaced" (", " and ": " only)
 
 
-class Session(NamedTuple):
+class Walk(NamedTuple):
     """One sequence. ``accept`` answers False, or raises, where it refuses."""
 
     fill: Callable[..., Any]
@@ -39,7 +39,7 @@ class Session(NamedTuple):
 
 class Engine(Protocol):
     version: str
-    mask: NDArray[np.int32]  #: the row that every session writes
+    mask: NDArray[np.int32]  #: the row that every walk writes
     threads: ClassVar[str]  #: what was set to hold it to one thread
 
     def __init__(self, options: Options) -> None: ...
@@ -47,8 +47,8 @@ class Engine(Protocol):
     def compile(self, text: str) -> Any:
         """Compile a schema text; raises where the engine refuses it."""
 
-    def start(self, compiled: Any) -> Session:
-        """A session at the start of the text."""
+    def start(self, compiled: Any) -> Walk:
+        """A walk at the start of the text."""
 
     def restart(self) -> None:
         """Drop what outlives a schema, as if the process were new."""

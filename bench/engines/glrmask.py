@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import glrmask
 import numpy as np
 
-from engines import Options, Session, token_bytes
+from engines import Options, Walk, token_bytes
 
 
 class Adapter:
@@ -24,9 +24,9 @@ class Adapter:
     def compile(self, text: str) -> Any:
         return glrmask.Grammar.from_json_schema(text).compile(self._vocab)
 
-    def start(self, compiled: Any) -> Session:
+    def start(self, compiled: Any) -> Walk:
         state = compiled.start()
-        return Session(state.fill_mask, (self.mask,), state.commit_token, state.is_accepting)
+        return Walk(state.fill_mask, (self.mask,), state.commit_token, state.is_accepting)
 
     def restart(self) -> None:
         """Nothing outlives a schema."""

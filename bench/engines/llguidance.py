@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import llguidance
 import numpy as np
 
-from engines import Options, Session, stop_token_id
+from engines import Options, Walk, stop_token_id
 
 
 class Adapter:
@@ -32,9 +32,9 @@ class Adapter:
             raise ValueError(matcher.get_error())
         return matcher
 
-    def start(self, compiled: Any) -> Session:
+    def start(self, compiled: Any) -> Walk:
         m = compiled.deep_copy()  # shares the lexer's states with its siblings
-        return Session(m.unsafe_compute_mask_ptr, self._target, m.consume_token, m.is_accepting)
+        return Walk(m.unsafe_compute_mask_ptr, self._target, m.consume_token, m.is_accepting)
 
     def restart(self) -> None:
         """Nothing outlives a schema."""

@@ -9,7 +9,7 @@ import numpy as np
 import outlines_core
 from outlines_core.json_schema import build_regex_from_schema
 
-from engines import Options, Session, stop_token_id, token_bytes
+from engines import Options, Walk, stop_token_id, token_bytes
 
 
 class Adapter:
@@ -30,7 +30,7 @@ class Adapter:
     def compile(self, text: str) -> Any:
         return outlines_core.Index(build_regex_from_schema(text), self._vocabulary)
 
-    def start(self, compiled: Any) -> Session:
+    def start(self, compiled: Any) -> Walk:
         guide = outlines_core.Guide(compiled)
 
         def accept(token_id: int) -> bool:
@@ -40,7 +40,7 @@ class Adapter:
                 return False
             return True
 
-        return Session(guide.write_mask_into, self._target, accept, guide.is_finished)
+        return Walk(guide.write_mask_into, self._target, accept, guide.is_finished)
 
     def restart(self) -> None:
         """Nothing outlives a schema."""

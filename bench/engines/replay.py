@@ -12,7 +12,7 @@ from array import array
 from typing import Any, NamedTuple
 
 from clock import empty_intervals, process_cpu, thread_cpu, wall
-from engines import Engine, Options, Session, load
+from engines import Engine, Options, Walk, load
 from workers import Handler
 
 
@@ -56,8 +56,8 @@ def replay(engine: Engine, request: Request) -> Result:
     t0, p0, w0 = thread_cpu(), process_cpu(), wall()
     try:
         compiled = engine.compile(request.schema)
-        session = engine.start(compiled)
-        session.fill(*session.arguments)
+        walk = engine.start(compiled)
+        walk.fill(*walk.arguments)
     except Exception as error:
         return Result(_short(error), (0, 0, 0), [], step_wall, step_cpu, _peak_bytes())
     w1, p1, t1 = wall(), process_cpu(), thread_cpu()
@@ -71,9 +71,9 @@ def replay(engine: Engine, request: Request) -> Result:
     return Result("", (w1 - w0, t1 - t0, p1 - p0), verdicts, step_wall, step_cpu, _peak_bytes())
 
 
-def _walk(engine: Engine, session: Session, ids: list[int]) -> tuple[str, bool, array[int], array[int]]:
+def _walk(engine: Engine, walk: Walk, ids: list[int]) -> tuple[str, bool, array[int], array[int]]:
     """Why the tokens are refused (or ""), whether mask and accept differ, and the steps' times."""
-    fill, arguments, accept, is_complete = session
+    fill, arguments, accept, is_complete = walk
     bits = engine.mask.data.cast("B")  # little-endian: bit t is bit t % 8 of byte t // 8
     walls: array[int] = array("q")
     cpus: array[int] = array("q")

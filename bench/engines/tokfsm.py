@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import tokfsm
 
-from engines import Options, Session, stop_token_id
+from engines import Options, Walk, stop_token_id
 
 
 class Adapter:
@@ -25,9 +25,9 @@ class Adapter:
     def compile(self, text: str) -> Any:
         return tokfsm.compile(text, self._vocab, whitespace=self._whitespace)
 
-    def start(self, compiled: Any) -> Session:
+    def start(self, compiled: Any) -> Walk:
         m = compiled.matcher(stop_token_ids=self._stop_ids)
-        return Session(m.fill_next_token_bitmask, (self._bitmask, 0), m.accept_token, lambda: bool(m.is_complete))
+        return Walk(m.fill_next_token_bitmask, (self._bitmask, 0), m.accept_token, lambda: bool(m.is_complete))
 
     def restart(self) -> None:
         """A new vocabulary; then one compile, so that its pack is open."""

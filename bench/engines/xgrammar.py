@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import xgrammar
 import numpy as np
 
-from engines import Options, Session, stop_token_id, token_bytes
+from engines import Options, Walk, stop_token_id, token_bytes
 
 
 class Adapter:
@@ -34,9 +34,9 @@ class Adapter:
             text, any_whitespace=self._any_whitespace, strict_mode=False
         )
 
-    def start(self, compiled: Any) -> Session:
+    def start(self, compiled: Any) -> Walk:
         m = xgrammar.GrammarMatcher(compiled)
-        return Session(m.fill_next_token_bitmask, (self._bitmask, 0), m.accept_token, m.is_completed)
+        return Walk(m.fill_next_token_bitmask, (self._bitmask, 0), m.accept_token, m.is_completed)
 
     def restart(self) -> None:
         self._compiler.clear_cache()

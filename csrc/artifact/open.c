@@ -147,9 +147,11 @@ static tokfsm_status read_all(const uint8_t *bytes, const sections *s, tokfsm_au
         return tf_fail(err, TOKFSM_E_NOMEM, "no memory for an artifact");
     for (size_t i = 0; i < n_stop_ids; i++)
         ids[i] = tf_le32_load(s->bytes[TF_S_STOP_IDS] + 4 * i);
-    if (tf_stop_ids_copy(&made->allocator, made->pack, ids, n_stop_ids, &made->stop_ids,
-                         &made->n_stop_ids, err) != TOKFSM_OK)
+    tokfsm_status status = tf_stop_ids_copy(&made->allocator, made->pack, ids, n_stop_ids,
+                                            &made->stop_ids, &made->n_stop_ids, err);
+    if (status == TOKFSM_E_RANGE)
         return corrupt(err, "the artifact is damaged: a stop id is out of range");
+    TF_TRY(status);
     memcpy(text, s->bytes[TF_S_TEXT], s->n_bytes[TF_S_TEXT]);
     if (s->bytes[TF_S_SCHEMA] != NULL) {
         made->n_schema_bytes = s->n_bytes[TF_S_SCHEMA];

@@ -19,6 +19,8 @@ typedef struct reader {
     tf_kind *kinds;
     tf_nstate *nstates;
     uint64_t n_string_states;
+    const tf_edge *nothing_admitted; /* one edge for all names that `nothing_of` does not admit */
+    const tf_kind *nothing_of;
 } reader;
 
 static void corrupt(reader *r, const char *what)
@@ -116,13 +118,15 @@ static bool valid_utf8(const uint8_t *text, uint32_t n)
 
 static void take_literal(reader *r, tf_literal *l, uint32_t n, uint32_t n_words)
 {
-    uint32_t offset = take(r);
+    /* The texts stand in the order in which they are named, so each is read once. */
     l->n_text = take(r);
-    if (offset > r->n_text || l->n_text > r->n_text - offset) {
-        corrupt(r, "a text is out of range");
+    if (l->n_text > r->n_text) {
+        corrupt(r, "the texts end early");
         return;
     }
-    l->text = r->text + offset;
+    l->text = r->text;
+    r->text += l->n_text;
+    r->n_text -= l->n_text;
     if (!valid_utf8(l->text, l->n_text)) {
         corrupt(r, "a text is not UTF-8");
         return;
@@ -150,7 +154,7 @@ static bool ascending(const tf_literal *a, const tf_literal *b)
 /* n_words 0: names, whose costs go on through the colon. */
 static void take_strings(reader *r, tf_strings *s, uint32_t n, uint32_t n_words)
 {
-    s->n_literals = take_count(r, 2);
+    s->n_literals = take_count(r, 1);
     s->n_breaks = take_count(r, 0);
     s->hard_names = take(r) != 0;
     r->n_string_states += (uint64_t)s->n_literals + s->n_breaks;
@@ -278,12 +282,20 @@ static void check_nstate(reader *r, tf_nstate *state)
 
 static void take_edge(reader *r, tf_kind *kind, uint32_t index)
 {
+    uint32_t value = take_reference(r, r->n_values);
+    if (value == 0 && r->nothing_admitted != NULL && r->nothing_of == kind) {
+        atomic_init(&kind->edges[index], r->nothing_admitted);
+        return;
+    }
     tf_edge *edge = room(r, 1, sizeof *edge);
     uint32_t *obligation = room(r, kind->n_alternatives, sizeof *obligation);
     uint64_t *admits = room(r, kind->alternative_words, sizeof *admits);
     if (admits == NULL)
         return;
-    uint32_t value = take_reference(r, r->n_values);
+    if (value == 0) {
+        r->nothing_admitted = edge;
+        r->nothing_of = kind;
+    }
     memset(obligation, 0xFF, kind->n_alternatives * sizeof *obligation);
     if (value != 0) {
         edge->value = &r->values[value - 1];
@@ -361,8 +373,8 @@ static void take_array(reader *r, tf_kind *kind)
     }
     for (uint32_t a = 0; a < kind->n_alternatives && r->status == TOKFSM_OK; a++) {
         items[a].n_prefix = take_count(r, 2);
-        tf_cost *prefix = room(r, (size_t)items[a].n_prefix + 1, sizeof *prefix);
-        for (uint32_t i = 0; prefix != NULL && i <= items[a].n_prefix; i++)
+        tf_cost *prefix = room(r, items[a].n_prefix, sizeof *prefix);
+        for (uint32_t i = 0; prefix != NULL && i < items[a].n_prefix; i++)
             take_cost(r, &prefix[i]);
         take_cost(r, &items[a].item);
         items[a].prefix = prefix;
@@ -439,6 +451,8 @@ static void take_machine(reader *r, tf_machine *m)
         check_nstate(r, &r->nstates[i]);
     if (r->status == TOKFSM_OK && (r->n_values == 0 || r->values[0].n != 1))
         corrupt(r, "the root position is not one");
+    if (r->status == TOKFSM_OK && r->n_text != 0)
+        corrupt(r, "the text section has bytes to spare");
     if (r->status == TOKFSM_OK && r->at != r->end)
         corrupt(r, "the machine section has bytes to spare");
 }

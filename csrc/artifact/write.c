@@ -136,7 +136,6 @@ static void put_strings(buffer *out, buffer *text, const tf_strings *s, uint32_t
     for (uint32_t i = 0; i < s->n_literals; i++) {
         const tf_literal *l = &s->literals[i];
         bool name = n_words == 0;
-        put(out, (uint32_t)text->n);
         put(out, l->n_text);
         put_bytes(text, l->text, l->n_text);
         if (!name)
@@ -228,7 +227,7 @@ static void put_kind(buffer *out, buffer *text, const parts *p, tf_kind *kind)
         const tf_items_cost *items = READ(kind->items_cost);
         for (uint32_t a = 0; a < kind->n_alternatives; a++) {
             put(out, items[a].n_prefix);
-            for (uint32_t i = 0; i <= items[a].n_prefix; i++)
+            for (uint32_t i = 0; i < items[a].n_prefix; i++)
                 put_cost(out, items[a].prefix[i]);
             put_cost(out, items[a].item);
         }

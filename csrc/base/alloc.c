@@ -116,8 +116,9 @@ bool tf_grow(const tokfsm_allocator *a, void **items, size_t n, size_t *capacity
         return false;
     if (*items != NULL)
         memcpy(fresh, *items, n * item_bytes);
-    tf_release(a, *items);
-    *items = fresh;
+    void *old = *items;
+    *items = fresh; /* before the old block goes: a fork() in between must find one of them */
     *capacity = grown;
+    tf_release(a, old);
     return true;
 }

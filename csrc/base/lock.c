@@ -14,18 +14,18 @@ static unsigned process_id(void) { return (unsigned)getpid(); }
 static void give_way(void) { sched_yield(); }
 #endif
 
-void tf_lock(atomic_uint *lock)
+int tf_lock(atomic_uint *lock)
 {
     unsigned mine = process_id();
     for (;;) {
         unsigned holder = 0;
         if (atomic_compare_exchange_weak_explicit(lock, &holder, mine, memory_order_acquire,
                                                   memory_order_relaxed))
-            return;
+            return 0;
         if (holder != 0 && holder != mine &&
             atomic_compare_exchange_strong_explicit(lock, &holder, mine, memory_order_acquire,
                                                     memory_order_relaxed))
-            return;
+            return 1;
         give_way();
     }
 }

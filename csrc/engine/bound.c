@@ -224,17 +224,18 @@ static uint32_t rest_after(tf_run *run, const tf_frame *frame, uint32_t a, uint3
         items += a;
         more = true;
         uint64_t from = frame->count, to = kind->min_items[a];
-        uint64_t prefix_from = from < items->n_prefix ? from : items->n_prefix;
-        uint64_t prefix_to = to < items->n_prefix ? to : items->n_prefix;
-        uint32_t upto = tf_cost_at(items->prefix[prefix_to], frame->depth);
-        uint32_t item = to > items->n_prefix ? tf_cost_at(items->item, frame->depth) : 0;
         uint32_t comma = comma_cost(m, frame);
-        if (upto == TF_COST_NONE || item == TF_COST_NONE || comma == TF_COST_NONE)
+        uint64_t n = to - from > UINT32_MAX ? UINT32_MAX : to - from, sum = n * comma;
+        for (; from < to && from < items->n_prefix; from++, n--) {
+            uint32_t item = tf_cost_at(items->prefix[from], frame->depth);
+            if (item == TF_COST_NONE)
+                return TF_COST_NONE;
+            sum += item;
+        }
+        uint32_t later = n > 0 ? tf_cost_at(items->item, frame->depth) : 0;
+        if (later == TF_COST_NONE || comma == TF_COST_NONE)
             return TF_COST_NONE;
-        uint64_t n = to - from > UINT32_MAX ? UINT32_MAX : to - from;
-        uint64_t later = n - (prefix_to - prefix_from);
-        uint64_t sum = upto - tf_cost_at(items->prefix[prefix_from], frame->depth) + later * item;
-        sum += n * comma;
+        sum += n * later;
         cost = sum >= TF_COST_NONE ? TF_COST_NONE - 1 : (uint32_t)sum;
     }
     if (more && gap_done > 0 && indented(m))

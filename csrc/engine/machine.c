@@ -10,6 +10,14 @@ const tf_strings tf_no_strings;
 const tf_kind tf_no_kind;
 const tf_nstate tf_number_dead;
 
+void tf_machine_lock(tf_machine *m)
+{
+    if (tf_lock(&m->lock))
+        m->hooks->recover(m);
+}
+
+void tf_machine_unlock(tf_machine *m) { tf_unlock(&m->lock); }
+
 #define READ(field) atomic_load_explicit(&(field), memory_order_acquire)
 
 /* `field` of a part that is const to everyone but the hook's publication. */
@@ -19,11 +27,11 @@ const tf_nstate tf_number_dead;
             call->status = tf_fail(call->err, TOKFSM_E_INTERNAL, "a part is missing");      \
             return NULL;                                                                    \
         }                                                                                   \
-        tf_lock(&m->lock);                                                                  \
+        tf_machine_lock(m);                                                                 \
         part = READ(field);                                                                 \
         if (part == NULL && (part = (make)) != NULL)                                        \
             atomic_store_explicit(&(field), part, memory_order_release);                    \
-        tf_unlock(&m->lock);                                                                \
+        tf_machine_unlock(m);                                                               \
         return part;                                                                        \
     } while (0)
 

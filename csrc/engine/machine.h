@@ -131,7 +131,7 @@ struct tf_edge {
 /* Rest of an array for alternative a: see tf_kind.items_cost. */
 typedef struct tf_items_cost {
     uint32_t n_prefix;
-    const tf_cost *prefix; /* [n_prefix + 1]: prefix[i] is of items 0 .. i - 1, without commas */
+    const tf_cost *prefix; /* [n_prefix] of item i, without its comma */
     tf_cost item;          /* of each later item */
 } tf_items_cost;
 
@@ -177,6 +177,8 @@ typedef struct tf_call {
 
 /* The compile half's part makers; each returns NULL with call->status set on failure. */
 typedef struct tf_hooks {
+    /* After fork(): the thread that held the lock is gone, in the middle of some work. */
+    void (*recover)(tf_machine *);
     const tf_strings *(*strings)(tf_machine *, const tf_value *, tf_call *);
     const tf_nstate *(*number)(tf_machine *, const tf_value *, tf_call *);
     const tf_nstate *(*number_next)(tf_machine *, const tf_nstate *, uint32_t class, tf_call *);
@@ -208,6 +210,9 @@ struct tf_machine {
     uint32_t names_pair;     /* a token can hold the end of one name and all of another */
 };
 
+/* The lock round the hooks. */
+void tf_machine_lock(tf_machine *m);
+void tf_machine_unlock(tf_machine *m);
 /* Parts, made on first use. NULL only with call->status set. */
 const tf_strings *tf_value_strings(tf_machine *m, const tf_value *value, tf_call *call);
 const tf_nstate *tf_value_number(tf_machine *m, const tf_value *value, tf_call *call);

@@ -101,7 +101,23 @@ static const tf_items_cost *hook_items_cost(tf_machine *m, const tf_kind *kind, 
     HOOK(const tf_items_cost *, tf_build_items_cost(b, kind, &result));
 }
 
+/*
+ * Lists and interned parts are appended to before they are published, so what is reachable is
+ * whole. Not whole can be: the arenas' bounds (given up: the next taking opens a block), what was
+ * pending in a fixpoint (of an earlier epoch: not known), and the call that was in progress.
+ */
+static void recover(tf_machine *m)
+{
+    tf_build *b = tf_build_of(m);
+    b->arena.next = b->arena.end = NULL;
+    b->text_arena.next = b->text_arena.end = NULL;
+    b->budget = NULL;
+    b->err = NULL;
+    b->epoch++;
+}
+
 const tf_hooks tf_build_hooks = {
+    recover,
     hook_strings,    hook_number,      hook_number_next,  hook_kind,       hook_edge,
     hook_value_cost, hook_number_cost, hook_literal_cost, hook_items_cost,
 };

@@ -70,6 +70,7 @@ typedef struct tf_oset {
     uint32_t hash, next;        /* hash chain */
     uint8_t sat_state, satisfiable;
     uint8_t cost_state;
+    uint32_t epoch; /* of what is pending: see tf_build.epoch */
     tf_cost cost;
     const tf_alternatives *object, *array; /* NULL: not expanded yet */
 } tf_oset;
@@ -89,6 +90,7 @@ typedef struct tf_build {
     tf_ir ir;
     tf_budget *budget; /* of the call in progress */
     tokfsm_error *err;
+    uint32_t epoch; /* counts take-overs after fork(): what an earlier epoch left pending is not */
 
     struct { tf_oset **items; size_t n, capacity; } osets;
     struct { tf_value **items; size_t n, capacity; } values;

@@ -244,8 +244,10 @@ typedef struct closure {
 static tokfsm_status add_to_closure(void *context, tf_oset *oset)
 {
     closure *c = context;
-    if (oset == NULL || oset->cost_state != TF_UNKNOWN)
+    if (oset == NULL || oset->cost_state == TF_KNOWN ||
+        (oset->cost_state == TF_PENDING && oset->epoch == c->b->epoch))
         return TOKFSM_OK;
+    oset->epoch = c->b->epoch;
     if (!tf_grow(&c->b->arena.allocator, (void **)&c->items, c->n, &c->capacity, sizeof *c->items))
         return no_memory(c->b);
     oset->cost_state = TF_PENDING;
@@ -320,7 +322,7 @@ tokfsm_status tf_build_items_cost(tf_build *b, const tf_kind *kind, const tf_ite
     for (uint32_t a = 0; a < kind->n_alternatives && status == TOKFSM_OK; a++) {
         const tf_alternative *alternative = build->alternatives[a];
         uint32_t n = tf_prefix_length(b, alternative);
-        tf_cost *prefix = tf_take(b, ((size_t)n + 1) * sizeof *prefix, &status);
+        tf_cost *prefix = tf_take(b, n * sizeof *prefix, &status);
         for (uint32_t i = 0; i <= n && status == TOKFSM_OK; i++) {
             tf_oset *oset = NULL;
             tf_cost item = tokens(TF_COST_NONE);
@@ -328,7 +330,7 @@ tokfsm_status tf_build_items_cost(tf_build *b, const tf_kind *kind, const tf_ite
             if (status == TOKFSM_OK && oset != NULL)
                 status = tf_oset_cost(b, oset, &item);
             if (i < n)
-                prefix[i + 1] = plus(prefix[i], item);
+                prefix[i] = item;
             else
                 all[a].item = item;
         }

@@ -240,6 +240,10 @@ static tokfsm_status point_node(tf_build *b, void *context, uint32_t node)
         return TOKFSM_OK;
     tf_decimal value;
     TF_TRY(tf_decimal_read(&value, n->text, n->n, &b->arena, b->err));
+    constant spelled = {.value = value};
+    set_lengths(&spelled);
+    if (!within_digits(b, &spelled))
+        return TOKFSM_OK;
     tf_scalar scalar = {.type = TF_JSON_NUMBER, .node = node,
                         .is_integer = tf_decimal_is_integer(&value), .context = &value,
                         .compare = compare_decimal, .divides = decimal_divides};
@@ -295,7 +299,8 @@ static tokfsm_status make_numbers(tf_build *b, const tf_value *value, gathering 
         for (uint32_t w = 0; w < value->n_words; w++) {
             if (c->n_fraction > 0)
                 integers_only[w] &= ~c->pointed[w];
-            any_number[w] &= c->pointed[w];
+            if (within_digits(b, c)) /* what has no spelling cannot be missed */
+                any_number[w] &= c->pointed[w];
         }
     }
     if (g->constants.n > 0)

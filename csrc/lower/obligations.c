@@ -104,10 +104,8 @@ static bool closed_by_option(const tf_build *b, const tf_alternative *alternativ
     bool has_properties = false;
     for (uint32_t i = 0; i < alternative->n_atoms; i++) {
         tf_obligation atom = alternative->atoms[i];
-        if (tf_obligation_tag(atom) == TF_EQUALS)
-            return false; /* says all there is to say */
-        if (tf_obligation_tag(atom) == TF_FACT)
-            continue;
+        if (tf_obligation_tag(atom) != TF_HOLDS)
+            continue; /* a value or a fact evaluates no name (Core §11.3) */
         const tf_schema *s = schema_of(b, atom);
         if (s->additional != TF_NO_SCHEMA)
             return false;
@@ -134,7 +132,6 @@ tokfsm_status tf_member_oset(tf_build *b, const tf_alternative *alternative, con
                                                        n_name);
             if (node == TF_TAPE_NONE)
                 return TOKFSM_OK;
-            declared = true;
             list[n++] = tf_obligation_of(node, TF_EQUALS);
             continue;
         }
