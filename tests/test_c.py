@@ -81,9 +81,7 @@ def test_every_c_test_is_run() -> None:
     assert {path.stem for path in (ROOT / "tests" / "c").glob("*_test.c")} == {*USES, "runtime_test"}
 
 
-@pytest.mark.parametrize("name", [
-    pytest.param(name, marks=pytest.mark.xfail(reason="open takes a failed allocation for a corrupt file")
-                 if name == "nomem_test" else ()) for name in sorted(USES)])
+@pytest.mark.parametrize("name", sorted(USES))
 def test_c(objects: Objects, name: str) -> None:
     rounds = ["60"] if name == "pack_test" else []
     done = run([str(objects.link(name, USES[name])), *rounds])

@@ -320,7 +320,6 @@ def fork_beside_a_miss(schema: str, n: int, seed: int) -> str:
     return done.stdout.strip() + done.stderr
 
 
-@pytest.mark.xfail(reason="the child takes over what the other thread had half made")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here")
 @pytest.mark.parametrize("schema", ["large_schema(60)", "chain_schema(400)"])
 def test_fork_while_another_thread_explores(schema: str) -> None:

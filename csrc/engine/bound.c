@@ -266,9 +266,11 @@ static uint32_t other_name_cost(tf_run *run, const tf_configuration *c, uint32_t
         return TF_COST_NONE;
     uint8_t sub = c->mode == TF_IN_NAME ? c->sub : TF_STR_NORMAL;
     uint32_t length = text == NULL ? 0 : text->length;
-    bool meets = sub != TF_STR_NORMAL;
+    /* A character that is not whole yet can become one that meets a name. */
+    bool off = c->mode == TF_IN_NAME && c->literal == TF_OFF;
+    bool meets = sub != TF_STR_NORMAL && (!off || frame->emitted != NULL);
     uint32_t longest = length;
-    if (c->literal != TF_OFF || c->mode != TF_IN_NAME) {
+    if (!off) {
         for (uint32_t i = 0; i < names->n_literals; i++)
             if (names->literals[i].n_text > longest)
                 longest = names->literals[i].n_text;
@@ -497,91 +499,4 @@ uint32_t tf_bound(tf_run *run, const tf_configuration *c)
             alternatives.of[a] = tf_cost_add(value.of[frame->edge->obligation[a]],
                                              rest_cost(run, frame, a, TF_NONE, 0));
     }
-}
-
-/* ---- masks under a budget ---- */
-
-/* Whether closing later, after more characters, can have another outcome than now. */
-static bool outcome_varies(const tf_configuration *c)
-{
-    if (c->mode == TF_IN_NAME)
-        return false;
-    const tf_strings *s = c->at;
-    const uint64_t *only = NULL;
-    for (uint32_t b = 0; b < s->n_breaks; b++) {
-        const uint64_t *outcome = s->breaks[b].outcome;
-        if (!tf_words_any(outcome, c->value->n_words))
-            continue;
-        if (only != NULL && memcmp(only, outcome, c->value->n_words * sizeof *only) != 0)
-            return true;
-        only = outcome;
-    }
-    return only == NULL;
-}
-
-/* A bound on the bound after any token that keeps a free string open; TF_COST_NONE: unknown. */
-static uint32_t stay_bound(tf_run *run, const tf_configuration *c)
-{
-    if (!run->m->bytes_complete || (c->mode != TF_IN_STRING && c->mode != TF_IN_NAME) ||
-        outcome_varies(c))
-        return TF_COST_NONE;
-    tf_configuration off = *c;
-    if (c->literal == TF_ON) {
-        const tf_strings *s = c->at;
-        if (!tf_text_leave(run, c->low < c->high ? &s->literals[c->low] : NULL, c->pos, &off.text))
-            return TF_COST_NONE;
-        off.literal = TF_MAYBE;
-        off.low = off.high = 0;
-    }
-    uint32_t cost = tf_bound(run, &off);
-    /* An escape just begun costs at most a pair of \u; a name may have to outgrow others. */
-    cost = tf_cost_add(cost, 12);
-    if (c->mode == TF_IN_NAME) {
-        const tf_strings *names = c->at;
-        uint32_t longest = 0;
-        for (uint32_t i = 0; i < names->n_literals; i++)
-            if (names->literals[i].n_text > longest)
-                longest = names->literals[i].n_text;
-        for (const tf_emitted *e = c->top->emitted; e != NULL; e = e->previous)
-            if (e->name != NULL && e->name->length > longest)
-                longest = e->name->length;
-        cost = tf_cost_add(cost, longest + 1);
-    }
-    return cost;
-}
-
-bool tf_mask_budget(tf_run *run, const tf_configuration *c, uint32_t *row, uint32_t budget)
-{
-    const tokfsm_pack *pack = run->m->pack;
-    if (budget == 0) {
-        memset(row, 0, pack->n_words * sizeof *row);
-        return true;
-    }
-    uint32_t stay = stay_bound(run, c);
-    const uint32_t *skip =
-        stay != TF_COST_NONE && budget > stay ? pack->stay + (size_t)c->sub * pack->n_words : NULL;
-    tf_arena scratch;
-    tf_arena_init(&scratch, &run->arena->allocator);
-    tf_arena *outer = run->arena;
-    for (uint32_t w = 0; w < pack->n_words && run->call.status == TOKFSM_OK; w++) {
-        uint32_t left = row[w] & (skip == NULL ? ~(uint32_t)0 : ~skip[w]);
-        if (left == 0)
-            continue;
-        run->arena = &scratch;
-        for (uint32_t b = 0; left != 0 && run->call.status == TOKFSM_OK; b++, left >>= 1) {
-            if (!(left & 1u))
-                continue;
-            tf_configuration after = *c;
-            uint32_t n;
-            const uint8_t *bytes = tf_pack_token(pack, w * 32 + b, &n);
-            bool alive = true;
-            for (uint32_t i = 0; i < n && alive; i++)
-                alive = tf_step(run, &after, bytes[i]);
-            if (!alive || tf_bound(run, &after) > budget - 1)
-                row[w] &= ~((uint32_t)1 << b);
-        }
-        tf_arena_free(&scratch);
-        run->arena = outer;
-    }
-    return run->call.status == TOKFSM_OK;
 }

@@ -103,8 +103,9 @@ static inline bool tf_is_live(tf_run *run, const tf_configuration *c)
 /* The mask of the configuration, stop tokens left out, in the run's arena. False:
    run->call.status. */
 bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits);
-/* Clear the bits whose token leads past `budget - 1`. */
-bool tf_mask_budget(tf_run *run, const tf_configuration *c, uint32_t *row, uint32_t budget);
+/* `row` is the mask of these edits: clear the bits whose token leads past `budget - 1`. */
+bool tf_mask_budget(tf_run *run, const tf_configuration *c, const tf_edits *edits, uint32_t *row,
+                    uint32_t budget);
 
 /* Names: whether a name may begin now (any, or index `name`); for step, mask and bound. */
 bool tf_name_open(tf_run *run, const tf_frame *frame, uint32_t name, uint64_t *alive);

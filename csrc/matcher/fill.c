@@ -92,7 +92,8 @@ static tokfsm_status fill(tokfsm_matcher *matcher, uint32_t *words, size_t n_wor
     if (row == NULL)
         return TOKFSM_E_NOMEM;
     tf_edits_apply(&edits, row, pack->n_words);
-    if (budget != TOKFSM_UNBOUNDED && !at->stopped && !tf_mask_budget(&s.run, &at->c, row, budget))
+    if (budget != TOKFSM_UNBOUNDED && !at->stopped && 
+        !tf_mask_budget(&s.run, &at->c, &edits, row, budget))
         return s.run.call.status;
     write_stops(matcher, row);
     size_t shared = n_words < pack->n_words ? n_words : pack->n_words;

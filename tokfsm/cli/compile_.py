@@ -89,7 +89,7 @@ def _summary(automaton: tokfsm.Automaton, output: str, n_bytes: int, args: argpa
         f"{'standard output' if output == '-' else output}: for {automaton.vocab_size:,} tokens",
         f"  states  {states(found):,}: {found['values']:,} of values, {found['frames']:,} of objects and "
         f"arrays, {found['string_states']:,} of strings, {found['number_states']:,} of numbers",
-        f"  masks   {found['masks']:,} ({size(found['mask_bytes'])})",
+        f"  masks   on first use, kept up to a limit; {found['masks']:,} so far ({size(found['mask_bytes'])})",
         f"  size    {size(n_bytes)} on disk, {pack}; {size(found['bytes'])} in memory beside it",
         f"  time    {sum(seconds.values()):.2f} s: {steps}",
     ))
