@@ -21,9 +21,10 @@ ROOT = Path(__file__).resolve().parent
 SOURCES = {
     "base": "alloc budget lock sha256 status",
     "vocab": "json_follow pack_build pack_file string_table trie",
-    "schema": "decimal dialect keywords pointer refs tape tape_names tape_value",
-    "engine": "automaton bound budget_mask cache edits frames machine mask options spelling step text walk",
-    "lower": "build cost disjoint evaluate expand explore kinds literals negate number_facts numbers obligations satisfiable strings values",
+    "schema": "decimal dialect keywords keywords_typed pointer refs tape tape_names tape_value",
+    "engine": "automaton bound cache edits frames machine mask options spelling step step_string text walk",
+    "lower": "build cost disjoint evaluate expand explore kinds literals negate "
+             "number_facts number_states numbers obligations satisfiable strings values",
     "artifact": "open read_machine write",
     "matcher": "accept fill matcher row",
     "": "api_compile api_runtime",

@@ -34,7 +34,6 @@ RUNTIME_FILES = {"artifact/format.h", "artifact/open.c", "artifact/read_machine.
 RUNTIME_STAGES = {"base", "vocab", "engine", "matcher"}
 COMPILE_HALF = {"schema", "lower", "regex", "automaton"}
 MOST_LINES = 600
-TO_SPLIT = {"step.c", "numbers.c", "keywords.c"}
 C_HEADERS = {"errno.h", "float.h", "limits.h", "math.h", "sched.h", "stdarg.h", "stdatomic.h", "stdbool.h", "stddef.h",
              "stdint.h", "stdio.h", "stdlib.h", "string.h", "unistd.h", "windows.h", "sys/types.h"}
 
@@ -230,9 +229,7 @@ def test_allocation_goes_through_the_allocator() -> None:
 
 @pytest.mark.parametrize("path", [*C_FILES, *PYTHON_FILES, *sorted(PACKAGE.rglob("*.py[xi]"))],
                          ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_a_file_is_one_idea(path: Path, request: pytest.FixtureRequest) -> None:
-    if path.name in TO_SPLIT:
-        request.applymarker(pytest.mark.xfail(reason="to be split"))
+def test_a_file_is_one_idea(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) < MOST_LINES
 
 

@@ -1,12 +1,12 @@
 /*
  * One byte: configuration -> configuration. Deterministic; a configuration that tf_step
  * leaves alive has a completion over all bytes (over single-byte tokens: tf_is_live).
+ * What lies between a string's quotes is taken in step_string.c.
  * Cost: O(1), but for a name inside a closed object, where the names in reach are looked at.
  *
  * Source: RFC 8259; white space, order and spelling: docs/spelling.md.
  */
-#include "frames.h"
-#include "text.h"
+#include "step.h"
 
 static bool is_space(uint8_t byte)
 {
@@ -36,7 +36,7 @@ bool tf_is_complete(const tf_configuration *c)
 
 /* ---- values end ---- */
 
-static bool finish_value(tf_run *run, tf_configuration *c, const uint64_t *outcome)
+bool tf_step_finish(tf_run *run, tf_configuration *c, const uint64_t *outcome)
 {
     const tf_frame *frame = c->top;
     if (frame == NULL) {
@@ -74,7 +74,7 @@ static bool close_frame(tf_run *run, tf_configuration *c)
     if (!tf_may_close(c->top, outcome.words))
         return false;
     c->top = c->top->parent;
-    return finish_value(run, c, outcome.words);
+    return tf_step_finish(run, c, outcome.words);
 }
 
 /* ---- white space ---- */
@@ -147,244 +147,7 @@ static bool gap_filled(const tf_machine *m, const tf_configuration *c, bool clos
            c->n == gap_length(m, c, closing);
 }
 
-/* ---- strings ---- */
-
-/* literals[low .. high) that have `byte` at `pos`. */
-static void narrow(const tf_literal *literals, uint32_t pos, uint8_t byte, uint32_t *low,
-                   uint32_t *high)
-{
-    uint32_t l = *low, h = *high;
-    if (l < h && literals[l].n_spelled == pos)
-        l++; /* it ends here and sorts first */
-    if (l < h && literals[l].spelled[pos] == byte && literals[h - 1].spelled[pos] == byte) {
-        *low = l;
-        *high = h;
-        return;
-    }
-    uint32_t a = l, b = h;
-    while (a < b) {
-        uint32_t middle = a + (b - a) / 2;
-        if (literals[middle].spelled[pos] < byte)
-            a = middle + 1;
-        else
-            b = middle;
-    }
-    *low = a;
-    b = h;
-    while (a < b) {
-        uint32_t middle = a + (b - a) / 2;
-        if (literals[middle].spelled[pos] <= byte)
-            a = middle + 1;
-        else
-            b = middle;
-    }
-    *high = a;
-}
-
-static const uint64_t *outcome_of_length(const tf_strings *s, uint64_t n)
-{
-    uint32_t i = s->n_breaks;
-    while (i > 1 && s->breaks[i - 1].from > n)
-        i--;
-    return s->breaks[i - 1].outcome;
-}
-
-/* Whether a string that is no literal can still come to an end at n characters or more. */
-static bool length_feasible(const tf_strings *s, uint64_t n, const uint64_t *alive,
-                            uint32_t n_words)
-{
-    for (uint32_t i = s->n_breaks; i-- > 0;) {
-        if (tf_words_meet(s->breaks[i].outcome, alive, n_words))
-            return true;
-        if (s->breaks[i].from <= n)
-            return false;
-    }
-    return false;
-}
-
-/* The literal that the text so far spells, or TF_NONE. */
-static uint32_t literal_here(const tf_configuration *c, const tf_strings *s)
-{
-    if (c->literal == TF_ON)
-        return c->low < c->high && s->literals[c->low].n_spelled == c->pos ? c->low : TF_NONE;
-    return c->literal == TF_MAYBE ? tf_text_literal(c->text, s) : TF_NONE;
-}
-
-/* Outcome of closing a value string now, met with `alive`; false: it may not close. */
-static bool string_outcome(const tf_configuration *c, uint64_t *outcome)
-{
-    const tf_strings *s = c->at;
-    uint32_t n_words = c->value->n_words;
-    const uint64_t *alive = tf_words(&c->alive, n_words);
-    uint32_t literal = literal_here(c, s);
-    const uint64_t *by_length = s->n_breaks > 0 ? outcome_of_length(s, c->n) : NULL;
-    const uint64_t *end = by_length;
-    if (literal != TF_NONE) {
-        /* Another spelling than the literal's needs an alternative that is no literal. */
-        if (c->literal == TF_MAYBE &&
-            (by_length == NULL || !tf_words_meet(by_length, alive, n_words)))
-            return false;
-        end = s->literals[literal].end;
-    }
-    if (end == NULL)
-        return false;
-    tf_meet(outcome, end, alive, n_words);
-    return tf_words_any(outcome, n_words);
-}
-
-static bool string_live(const tf_configuration *c)
-{
-    const tf_strings *s = c->at;
-    uint32_t n_words = c->value->n_words;
-    const uint64_t *alive = tf_words(&c->alive, n_words);
-    if (c->literal == TF_ON)
-        for (uint32_t i = c->low; i < c->high; i++)
-            if (tf_words_meet(s->literals[i].end, alive, n_words))
-                return true;
-    if (s->n_breaks == 0)
-        return false;
-    if (c->literal == TF_OFF || c->sub != TF_STR_NORMAL)
-        return length_feasible(s, c->n, alive, n_words);
-    tf_scratch_words outcome;
-    return length_feasible(s, c->n + 1, alive, n_words) || string_outcome(c, outcome.words);
-}
-
-static bool name_live(tf_run *run, const tf_configuration *c)
-{
-    tf_scratch_words alive;
-    if (c->literal == TF_ON)
-        for (uint32_t i = c->low; i < c->high; i++)
-            if (tf_name_open(run, c->top, i, alive.words))
-                return true;
-    return tf_other_names_open(run, c->top, alive.words);
-}
-
-bool tf_string_is_live(tf_run *run, const tf_configuration *c)
-{
-    return c->mode == TF_IN_NAME ? name_live(run, c) : string_live(c);
-}
-
-static bool already_emitted(const tf_frame *frame, const tf_text *name)
-{
-    for (const tf_emitted *e = frame->emitted; e != NULL; e = e->previous)
-        if (tf_text_equal(e->name, name))
-            return true;
-    return false;
-}
-
-static bool close_name(tf_run *run, tf_configuration *c)
-{
-    const tf_frame *frame = c->top;
-    const tf_kind *kind = frame->kind;
-    tf_scratch_words alive;
-    uint32_t name = literal_here(c, c->at);
-    const tf_emitted *emitted = frame->emitted;
-    if (name != TF_NONE) {
-        if (c->literal == TF_MAYBE || !tf_name_open(run, frame, name, alive.words))
-            return false;
-    } else {
-        if (c->literals_only || !tf_other_names_open(run, frame, alive.words))
-            return false;
-        if (c->literal == TF_ON &&
-            !tf_text_leave(run, c->low < c->high ? &kind->names.literals[c->low] : NULL, c->pos,
-                           &c->text))
-            return false;
-        if (already_emitted(frame, c->text))
-            return false;
-        tf_emitted *fresh = tf_arena_take(run->arena, sizeof *fresh);
-        if (fresh == NULL) {
-            run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a name");
-            return false;
-        }
-        *fresh = (tf_emitted){emitted, c->text};
-        emitted = fresh;
-        name = kind->n_names;
-    }
-    tf_frame *next = tf_frame_copy(run, frame);
-    if (next == NULL || !tf_bits_keep(run, alive.words, kind->alternative_words, &next->alive))
-        return false;
-    next->edge = tf_kind_edge(run->m, kind, name, &run->call);
-    next->emitted = emitted;
-    next->count++;
-    next->last = name + 1;
-    if (name < kind->n_names)
-        tf_set(next->seen, name);
-    c->top = next;
-    c->mode = TF_AT_COLON;
-    c->n = 0;
-    c->text = NULL;
-    return true;
-}
-
-/* escapes="minimal": only what cannot be written raw, in its shortest form. */
-static bool minimal_allows(const tf_configuration *c, uint8_t byte)
-{
-    switch (c->sub) {
-    case TF_STR_E:
-        return byte != '/';
-    case TF_STR_U0:
-    case TF_STR_U1:
-        return byte == '0';
-    case TF_STR_U2:
-        return byte == '0' || byte == '1';
-    case TF_STR_U3: {
-        if (byte >= 'A' && byte <= 'F')
-            return false;
-        uint32_t code = (c->hex << 4 | (byte <= '9' ? byte - 48u : byte - 87u)) & 0xFFFFu;
-        return code != 8 && code != 9 && code != 10 && code != 12 && code != 13;
-    }
-    default:
-        return true;
-    }
-}
-
-static bool step_string(tf_run *run, tf_configuration *c, uint8_t byte)
-{
-    const tf_strings *s = c->at;
-    bool name = c->mode == TF_IN_NAME;
-    uint8_t sub = tf_string_table()[c->sub][byte];
-    c->closed_literal = 0;
-    if (sub == TF_STR_DEAD)
-        return false;
-    if (sub == TF_STR_CLOSE) {
-        c->closed_literal = c->literal == TF_ON && literal_here(c, s) != TF_NONE;
-        if (name)
-            return close_name(run, c);
-        tf_scratch_words outcome;
-        if ((c->literals_only && literal_here(c, s) == TF_NONE) || !string_outcome(c, outcome.words))
-            return false;
-        c->text = NULL;
-        return finish_value(run, c, outcome.words);
-    }
-    if (run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL && !minimal_allows(c, byte))
-        return false;
-    bool tracked = name || (s->n_literals > 0 && s->n_breaks > 0);
-    if (c->literal == TF_ON) {
-        uint32_t low = c->low, high = c->high;
-        narrow(s->literals, c->pos, byte, &low, &high);
-        if (low < high) {
-            c->low = low;
-            c->high = high;
-            c->pos++;
-        } else {
-            if (c->literals_only)
-                return false;
-            if (tracked && !tf_text_leave(run, c->low < c->high ? &s->literals[c->low] : NULL,
-                                          c->pos, &c->text))
-                return false;
-            bool escape = byte == '\\' || (c->sub >= TF_STR_E && c->sub <= TF_STR_HU3);
-            c->literal = escape && s->n_literals > 0 ? TF_MAYBE : TF_OFF;
-            c->low = c->high = 0;
-        }
-    }
-    uint8_t before = c->sub;
-    if (before == TF_STR_NORMAL && !name)
-        c->n++; /* a character is counted by its first byte */
-    c->sub = sub;
-    if (!tf_text_take(run, c, before, byte, tracked && c->literal != TF_ON))
-        return false;
-    return c->literals_only || tf_string_is_live(run, c);
-}
+/* ---- names and values begin ---- */
 
 static bool enter_name(tf_run *run, tf_configuration *c)
 {
@@ -396,10 +159,8 @@ static bool enter_name(tf_run *run, tf_configuration *c)
     c->literal = TF_ON;
     c->text = NULL;
     c->n = 0;
-    return name_live(run, c);
+    return tf_string_is_live(run, c);
 }
-
-/* ---- values begin ---- */
 
 /* The first byte of an item after `[`: the frame now has one. */
 static bool begin_first_item(tf_run *run, tf_configuration *c)
@@ -471,7 +232,7 @@ static bool begin_string(tf_run *run, tf_configuration *c)
     c->sub = TF_STR_NORMAL;
     c->text = NULL;
     c->n = 0;
-    return string_live(c);
+    return tf_string_is_live(run, c);
 }
 
 static bool number_moves(tf_run *run, tf_configuration *c, const tf_nstate *from, uint8_t byte)
@@ -553,7 +314,7 @@ static bool step_literal(tf_run *run, tf_configuration *c, uint8_t byte)
     tf_scratch_words outcome;
     tf_meet(outcome.words, c->value->literal[c->low], tf_words(&c->alive, c->value->n_words),
             c->value->n_words);
-    return finish_value(run, c, outcome.words);
+    return tf_step_finish(run, c, outcome.words);
 }
 
 /* ---- between values ---- */
@@ -638,7 +399,7 @@ bool tf_step(tf_run *run, tf_configuration *c, uint8_t byte)
     case TF_AT_COLON: return step_colon(run, c, byte);
     case TF_AT_AFTER: return step_after(run, c, byte);
     case TF_IN_NAME:
-    case TF_IN_STRING: return step_string(run, c, byte);
+    case TF_IN_STRING: return tf_step_string(run, c, byte);
     case TF_IN_LITERAL: return step_literal(run, c, byte);
     case TF_IN_NUMBER: {
         if (tf_number_class(byte) < TF_N_CLASSES)
@@ -648,7 +409,7 @@ bool tf_step(tf_run *run, tf_configuration *c, uint8_t byte)
         tf_scratch_words outcome;
         tf_meet(outcome.words, state->end, tf_words(&c->alive, n_words), n_words);
         return c->top != NULL && tf_words_any(outcome.words, n_words) &&
-               finish_value(run, c, outcome.words) && step_after(run, c, byte);
+               tf_step_finish(run, c, outcome.words) && step_after(run, c, byte);
     }
     default: return false; /* TF_AT_END */
     }

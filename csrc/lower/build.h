@@ -188,7 +188,8 @@ static inline tf_oset *tf_value_oset(const tf_build *b, const tf_value *value, u
     return b->osets.items[value->build[i]];
 }
 
-/* strings.c, numbers.c, kinds.c: the hooks' insides; publish like tf_value_strings does */
+/* strings.c, numbers.c, number_states.c, kinds.c, cost.c: the hooks' insides; publish like
+   tf_value_strings does */
 tokfsm_status tf_build_strings(tf_build *b, const tf_value *value, const tf_strings **strings);
 tokfsm_status tf_build_number(tf_build *b, const tf_value *value, const tf_nstate **start);
 tokfsm_status tf_build_number_next(tf_build *b, const tf_nstate *state, uint32_t class,

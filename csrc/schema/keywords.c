@@ -1,28 +1,24 @@
 /*
  * Keywords into records: reads every reachable subschema once, from a queue, so that nothing
- * recurses on the depth of a schema. See ir.h.
+ * recurses on the depth of a schema. Keywords that speak of values of one type are read in
+ * keywords_typed.c. See ir.h.
  */
-#include "ir.h"
+#include "keywords.h"
 #include "refs.h"
 
-/* A keyword's reader: `value` is the tape node of the keyword's value. */
-typedef struct reader {
-    tf_ir *ir;
-    tf_schema *s; /* the record that is read; not yet in ir->schemas */
-    uint32_t node;
-    tokfsm_error *err;
-} reader;
+uint32_t tf_keyword(const reader *r, const char *name)
+{
+    return tf_tape_get(r->ir->tape, r->node, name, strlen(name));
+}
 
-#define NODE(i) (&ir->tape->nodes[i])
-
-static tokfsm_status no_memory(tokfsm_error *err)
+tokfsm_status tf_keyword_no_memory(tokfsm_error *err)
 {
     return tf_fail(err, TOKFSM_E_NOMEM, "no memory for the schema");
 }
 
-/* The id of the schema at a tape node; a new one is queued by being appended. */
-static tokfsm_status schema_at(tf_ir *ir, uint32_t node, const char *keyword, uint32_t *id,
-                               tokfsm_error *err)
+/* A new schema is queued by being appended. */
+tokfsm_status tf_schema_at(tf_ir *ir, uint32_t node, const char *keyword, uint32_t *id,
+                           tokfsm_error *err)
 {
     uint32_t type = NODE(node)->type;
     if (type != TF_JSON_OBJECT && type != TF_JSON_TRUE && type != TF_JSON_FALSE)
@@ -31,7 +27,7 @@ static tokfsm_status schema_at(tf_ir *ir, uint32_t node, const char *keyword, ui
     if (ir->schema_of_node[node] == TF_NO_SCHEMA) {
         tokfsm_allocator *a = &ir->arena->allocator;
         if (!tf_grow(a, (void **)&ir->schemas, ir->n_schemas, &ir->capacity, sizeof *ir->schemas))
-            return no_memory(err);
+            return tf_keyword_no_memory(err);
         tf_schema *s = &ir->schemas[ir->n_schemas];
         memset(s, 0, sizeof *s);
         s->node = node;
@@ -41,22 +37,22 @@ static tokfsm_status schema_at(tf_ir *ir, uint32_t node, const char *keyword, ui
     return TOKFSM_OK;
 }
 
-static tokfsm_status schema_list(tf_ir *ir, uint32_t array, const char *keyword,
-                                 const uint32_t **ids, uint32_t *n, tokfsm_error *err)
+tokfsm_status tf_schema_list(tf_ir *ir, uint32_t array, const char *keyword, const uint32_t **ids,
+                             uint32_t *n, tokfsm_error *err)
 {
     uint32_t *list = tf_arena_take(ir->arena, NODE(array)->n * sizeof *list);
     if (list == NULL)
-        return no_memory(err);
+        return tf_keyword_no_memory(err);
     uint32_t i = 0;
     for (uint32_t child = array + 1; child < NODE(array)->next; child = NODE(child)->next)
-        TF_TRY(schema_at(ir, child, keyword, &list[i++], err));
+        TF_TRY(tf_schema_at(ir, child, keyword, &list[i++], err));
     *ids = list;
     *n = i;
     return TOKFSM_OK;
 }
 
-static tokfsm_status malformed(const reader *r, uint32_t value, const char *keyword,
-                               const char *wanted)
+tokfsm_status tf_keyword_malformed(const reader *r, uint32_t value, const char *keyword,
+                                   const char *wanted)
 {
     return tf_fail_node(r->err, TOKFSM_E_SCHEMA, r->ir->tape, value, keyword, "%s must be %s",
                         keyword, wanted);
@@ -97,78 +93,22 @@ static tokfsm_status read_type(reader *r, uint32_t value)
         known = type_bit(NODE(value), &types);
     }
     if (!known)
-        return malformed(r, value, "type", "the name of a type, or a non-empty array of them");
+        return tf_keyword_malformed(r, value, "type",
+                                    "the name of a type, or a non-empty array of them");
     if (types & TF_TYPE_NUMBER)
         types |= TF_TYPE_INTEGER;
     r->s->types = types;
     return TOKFSM_OK;
 }
 
-static tokfsm_status read_properties(reader *r, uint32_t value)
-{
-    tf_ir *ir = r->ir;
-    if (NODE(value)->type != TF_JSON_OBJECT)
-        return malformed(r, value, "properties", "an object");
-    tf_property *list = tf_arena_take(ir->arena, NODE(value)->n * sizeof *list);
-    if (list == NULL)
-        return no_memory(r->err);
-    uint32_t n = 0;
-    for (uint32_t name = value + 1; name < NODE(value)->next; name = NODE(name + 1)->next) {
-        list[n].name = NODE(name)->text;
-        list[n].n_name = NODE(name)->n;
-        TF_TRY(schema_at(ir, name + 1, "properties", &list[n].schema, r->err));
-        n++;
-    }
-    r->s->properties = list;
-    r->s->n_properties = n;
-    r->s->properties_node = value;
-    r->s->has_properties = 1;
-    r->s->has_object = 1;
-    return TOKFSM_OK;
-}
-
-static tokfsm_status read_names(reader *r, uint32_t value, const char *keyword,
-                                const tf_name **names, uint32_t *n)
-{
-    tf_ir *ir = r->ir;
-    tf_name *list = tf_arena_take(ir->arena, NODE(value)->n * sizeof *list);
-    if (list == NULL)
-        return no_memory(r->err);
-    *n = 0;
-    for (uint32_t child = value + 1; child < NODE(value)->next; child = NODE(child)->next) {
-        if (NODE(child)->type != TF_JSON_STRING)
-            return malformed(r, child, keyword, "an array of strings");
-        list[(*n)++] = (tf_name){NODE(child)->text, NODE(child)->n};
-    }
-    *names = list;
-    return TOKFSM_OK;
-}
-
-static tokfsm_status read_required(reader *r, uint32_t value)
-{
-    tf_ir *ir = r->ir;
-    if (NODE(value)->type != TF_JSON_ARRAY)
-        return malformed(r, value, "required", "an array of strings");
-    TF_TRY(read_names(r, value, "required", &r->s->required, &r->s->n_required));
-    if (r->s->n_required > 0)
-        r->s->has_object = 1;
-    return TOKFSM_OK;
-}
-
-static tokfsm_status read_additional(reader *r, uint32_t value)
-{
-    r->s->has_object = 1;
-    return schema_at(r->ir, value, "additionalProperties", &r->s->additional, r->err);
-}
-
 static tokfsm_status read_values(reader *r, uint32_t value)
 {
     tf_ir *ir = r->ir;
     if (NODE(value)->type != TF_JSON_ARRAY)
-        return malformed(r, value, "enum", "an array");
+        return tf_keyword_malformed(r, value, "enum", "an array");
     uint32_t *values = tf_arena_take(ir->arena, NODE(value)->n * sizeof *values);
     if (values == NULL)
-        return no_memory(r->err);
+        return tf_keyword_no_memory(r->err);
     uint32_t n = 0;
     for (uint32_t child = value + 1; child < NODE(value)->next; child = NODE(child)->next)
         values[n++] = child;
@@ -188,7 +128,7 @@ static tokfsm_status read_const(reader *r, uint32_t value)
         admitted = tf_tape_equal(ir->tape, s->values[i], ir->tape, value);
     uint32_t *one = tf_arena_take(ir->arena, sizeof *one);
     if (one == NULL)
-        return no_memory(r->err);
+        return tf_keyword_no_memory(r->err);
     *one = value;
     s->values = one;
     s->n_values = admitted ? 1 : 0;
@@ -200,107 +140,26 @@ static tokfsm_status read_any_of(reader *r, uint32_t value)
 {
     tf_ir *ir = r->ir;
     if (NODE(value)->type != TF_JSON_ARRAY || NODE(value)->n == 0)
-        return malformed(r, value, "anyOf", "a non-empty array of schemas");
+        return tf_keyword_malformed(r, value, "anyOf", "a non-empty array of schemas");
     r->s->has_any_of = 1;
-    return schema_list(ir, value, "anyOf", &r->s->any_of, &r->s->n_any_of, r->err);
+    return tf_schema_list(ir, value, "anyOf", &r->s->any_of, &r->s->n_any_of, r->err);
 }
 
 static tokfsm_status read_all_of(reader *r, uint32_t value)
 {
     tf_ir *ir = r->ir;
     if (NODE(value)->type != TF_JSON_ARRAY || NODE(value)->n == 0)
-        return malformed(r, value, "allOf", "a non-empty array of schemas");
-    return schema_list(ir, value, "allOf", &r->s->all_of, &r->s->n_all_of, r->err);
+        return tf_keyword_malformed(r, value, "allOf", "a non-empty array of schemas");
+    return tf_schema_list(ir, value, "allOf", &r->s->all_of, &r->s->n_all_of, r->err);
 }
 
 static tokfsm_status read_one_of(reader *r, uint32_t value)
 {
     tf_ir *ir = r->ir;
     if (NODE(value)->type != TF_JSON_ARRAY || NODE(value)->n == 0)
-        return malformed(r, value, "oneOf", "a non-empty array of schemas");
+        return tf_keyword_malformed(r, value, "oneOf", "a non-empty array of schemas");
     r->s->has_one_of = 1;
-    return schema_list(ir, value, "oneOf", &r->s->one_of, &r->s->n_one_of, r->err);
-}
-
-/* One member of dependentRequired, dependentSchemas or dependencies (draft-07 §6.5.7). */
-static tokfsm_status read_dependent(reader *r, uint32_t name, const char *keyword,
-                                    tf_dependent *dependent)
-{
-    tf_ir *ir = r->ir;
-    uint32_t value = name + 1;
-    *dependent = (tf_dependent){.name = {NODE(name)->text, NODE(name)->n}, .schema = TF_NO_SCHEMA};
-    bool names = NODE(value)->type == TF_JSON_ARRAY && strcmp(keyword, "dependentSchemas") != 0;
-    if (names)
-        return read_names(r, value, keyword, &dependent->required, &dependent->n_required);
-    if (strcmp(keyword, "dependentRequired") == 0)
-        return malformed(r, value, keyword, "an object of arrays of strings");
-    return schema_at(ir, value, keyword, &dependent->schema, r->err);
-}
-
-static tokfsm_status read_dependents(reader *r)
-{
-    static const struct {
-        const char *name;
-        uint32_t from, to;
-    } keywords[] = {
-        {"dependentRequired", TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
-        {"dependentSchemas", TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
-        /* gone from 2019-09 on, but still read there, as the specification suggests */
-        {"dependencies", TOKFSM_DRAFT_4, TOKFSM_DRAFT_7},
-    };
-    tf_ir *ir = r->ir;
-    struct { tf_dependent *items; size_t n, capacity; } all = {0};
-    tokfsm_status status = TOKFSM_OK;
-    for (size_t k = 0; k < 3 && status == TOKFSM_OK; k++) {
-        uint32_t value = tf_tape_get(ir->tape, r->node, keywords[k].name, strlen(keywords[k].name));
-        if (value == TF_TAPE_NONE || ir->draft < keywords[k].from || ir->draft > keywords[k].to)
-            continue;
-        if (NODE(value)->type != TF_JSON_OBJECT) {
-            status = malformed(r, value, keywords[k].name, "an object");
-            break;
-        }
-        for (uint32_t name = value + 1; name < NODE(value)->next && status == TOKFSM_OK;
-             name = NODE(name + 1)->next) {
-            if (!tf_grow(&ir->arena->allocator, (void **)&all.items, all.n, &all.capacity,
-                         sizeof *all.items))
-                status = no_memory(r->err);
-            else
-                status = read_dependent(r, name, keywords[k].name, &all.items[all.n++]);
-        }
-    }
-    tf_dependent *kept = tf_arena_take(ir->arena, all.n * sizeof *kept);
-    if (status == TOKFSM_OK && kept == NULL)
-        status = no_memory(r->err);
-    if (status == TOKFSM_OK && all.n > 0)
-        memcpy(kept, all.items, all.n * sizeof *kept);
-    r->s->dependents = kept;
-    r->s->n_dependents = (uint32_t)all.n;
-    tf_release(&ir->arena->allocator, all.items);
-    return status;
-}
-
-static tokfsm_status read_prefix_items(reader *r, uint32_t value, const char *keyword)
-{
-    tf_ir *ir = r->ir;
-    if (NODE(value)->type != TF_JSON_ARRAY)
-        return malformed(r, value, keyword, "an array of schemas");
-    r->s->has_array = 1;
-    return schema_list(ir, value, keyword, &r->s->prefix, &r->s->n_prefix, r->err);
-}
-
-/* A count: a non-negative integer, 2.0 too; past 64 bits it stands for "no limit". */
-static tokfsm_status read_count(reader *r, uint32_t value, const char *keyword, uint64_t *count)
-{
-    tf_ir *ir = r->ir;
-    if (NODE(value)->type != TF_JSON_NUMBER)
-        return malformed(r, value, keyword, "a non-negative integer");
-    tf_decimal number;
-    TF_TRY(tf_decimal_read(&number, NODE(value)->text, NODE(value)->n, ir->arena, r->err));
-    if (number.negative || !tf_decimal_is_integer(&number))
-        return malformed(r, value, keyword, "a non-negative integer");
-    if (!tf_decimal_to_u64(&number, count))
-        *count = TF_UNLIMITED;
-    return TOKFSM_OK;
+    return tf_schema_list(ir, value, "oneOf", &r->s->one_of, &r->s->n_one_of, r->err);
 }
 
 /*
@@ -363,140 +222,37 @@ static tokfsm_status refuse_unsupported(reader *r)
     return TOKFSM_OK;
 }
 
-static uint32_t keyword(const reader *r, const char *name)
-{
-    return tf_tape_get(r->ir->tape, r->node, name, strlen(name));
-}
-
-static tokfsm_status read_array_keywords(reader *r)
-{
-    tf_ir *ir = r->ir;
-    tf_schema *s = r->s;
-    uint32_t items = keyword(r, "items"), rest = TF_TAPE_NONE, prefix = TF_TAPE_NONE;
-    if (ir->draft >= TOKFSM_DRAFT_2020_12) {
-        prefix = keyword(r, "prefixItems");
-        rest = items;
-    } else if (items != TF_TAPE_NONE && NODE(items)->type == TF_JSON_ARRAY) {
-        prefix = items;
-        rest = keyword(r, "additionalItems");
-    } else {
-        rest = items;
-    }
-    if (prefix != TF_TAPE_NONE)
-        TF_TRY(read_prefix_items(r, prefix, prefix == items ? "items" : "prefixItems"));
-    if (rest != TF_TAPE_NONE) {
-        s->has_array = 1;
-        TF_TRY(schema_at(ir, rest, rest == items ? "items" : "additionalItems", &s->items, r->err));
-    }
-    uint32_t value = keyword(r, "minItems");
-    if (value != TF_TAPE_NONE)
-        TF_TRY(read_count(r, value, "minItems", &s->min_items));
-    value = keyword(r, "maxItems");
-    if (value != TF_TAPE_NONE)
-        TF_TRY(read_count(r, value, "maxItems", &s->max_items));
-    if (s->min_items > 0 || s->max_items != TF_UNLIMITED)
-        s->has_array = 1;
-    return TOKFSM_OK;
-}
-
-static tokfsm_status read_decimal(reader *r, uint32_t value, const char *keyword,
-                                  const tf_decimal **decimal)
-{
-    tf_ir *ir = r->ir;
-    if (NODE(value)->type != TF_JSON_NUMBER)
-        return malformed(r, value, keyword, "a number");
-    tf_decimal *made = tf_arena_take(ir->arena, sizeof *made);
-    if (made == NULL)
-        return no_memory(r->err);
-    TF_TRY(tf_decimal_read(made, NODE(value)->text, NODE(value)->n, ir->arena, r->err));
-    *decimal = made;
-    r->s->has_number = 1;
-    return TOKFSM_OK;
-}
-
-/* `exclusive` is a number of its own, or in draft 4 a boolean that speaks of `bound`. */
-static tokfsm_status read_bound(reader *r, const char *bound, const char *exclusive,
-                                const tf_decimal **inclusive, const tf_decimal **strict)
-{
-    tf_ir *ir = r->ir;
-    uint32_t value = keyword(r, bound), flag = keyword(r, exclusive);
-    if (value != TF_TAPE_NONE)
-        TF_TRY(read_decimal(r, value, bound, inclusive));
-    if (flag == TF_TAPE_NONE)
-        return TOKFSM_OK;
-    if (ir->draft != TOKFSM_DRAFT_4)
-        return read_decimal(r, flag, exclusive, strict);
-    if (NODE(flag)->type != TF_JSON_TRUE && NODE(flag)->type != TF_JSON_FALSE)
-        return malformed(r, flag, exclusive, "a boolean in draft 4");
-    if (NODE(flag)->type == TF_JSON_TRUE && *inclusive != NULL) {
-        *strict = *inclusive;
-        *inclusive = NULL;
-    }
-    return TOKFSM_OK;
-}
-
-static tokfsm_status read_number_keywords(reader *r)
-{
-    tf_schema *s = r->s;
-    TF_TRY(read_bound(r, "minimum", "exclusiveMinimum", &s->minimum, &s->exclusive_minimum));
-    TF_TRY(read_bound(r, "maximum", "exclusiveMaximum", &s->maximum, &s->exclusive_maximum));
-    uint32_t value = keyword(r, "multipleOf");
-    if (value == TF_TAPE_NONE)
-        return TOKFSM_OK;
-    TF_TRY(read_decimal(r, value, "multipleOf", &s->multiple_of));
-    if (s->multiple_of->negative || s->multiple_of->n_digits == 0)
-        return malformed(r, value, "multipleOf", "greater than 0");
-    return TOKFSM_OK;
-}
-
 /* Everything of a schema object but its reference. */
 static tokfsm_status read_keywords(reader *r)
 {
     tf_ir *ir = r->ir;
-    uint32_t value = keyword(r, "type");
+    uint32_t value = tf_keyword(r, "type");
     if (value != TF_TAPE_NONE)
         TF_TRY(read_type(r, value));
     TF_TRY(refuse_unsupported(r));
-    if ((value = keyword(r, "enum")) != TF_TAPE_NONE)
+    if ((value = tf_keyword(r, "enum")) != TF_TAPE_NONE)
         TF_TRY(read_values(r, value));
-    if (ir->draft >= TOKFSM_DRAFT_6 && (value = keyword(r, "const")) != TF_TAPE_NONE)
+    if (ir->draft >= TOKFSM_DRAFT_6 && (value = tf_keyword(r, "const")) != TF_TAPE_NONE)
         TF_TRY(read_const(r, value));
-    if ((value = keyword(r, "allOf")) != TF_TAPE_NONE)
+    if ((value = tf_keyword(r, "allOf")) != TF_TAPE_NONE)
         TF_TRY(read_all_of(r, value));
-    if ((value = keyword(r, "anyOf")) != TF_TAPE_NONE)
+    if ((value = tf_keyword(r, "anyOf")) != TF_TAPE_NONE)
         TF_TRY(read_any_of(r, value));
-    if ((value = keyword(r, "oneOf")) != TF_TAPE_NONE)
+    if ((value = tf_keyword(r, "oneOf")) != TF_TAPE_NONE)
         TF_TRY(read_one_of(r, value));
-    if ((value = keyword(r, "not")) != TF_TAPE_NONE)
-        TF_TRY(schema_at(ir, value, "not", &r->s->not_schema, r->err));
-    if (ir->draft >= TOKFSM_DRAFT_7 && (value = keyword(r, "if")) != TF_TAPE_NONE) {
-        TF_TRY(schema_at(ir, value, "if", &r->s->if_schema, r->err));
-        if ((value = keyword(r, "then")) != TF_TAPE_NONE)
-            TF_TRY(schema_at(ir, value, "then", &r->s->then_schema, r->err));
-        if ((value = keyword(r, "else")) != TF_TAPE_NONE)
-            TF_TRY(schema_at(ir, value, "else", &r->s->else_schema, r->err));
+    if ((value = tf_keyword(r, "not")) != TF_TAPE_NONE)
+        TF_TRY(tf_schema_at(ir, value, "not", &r->s->not_schema, r->err));
+    if (ir->draft >= TOKFSM_DRAFT_7 && (value = tf_keyword(r, "if")) != TF_TAPE_NONE) {
+        TF_TRY(tf_schema_at(ir, value, "if", &r->s->if_schema, r->err));
+        if ((value = tf_keyword(r, "then")) != TF_TAPE_NONE)
+            TF_TRY(tf_schema_at(ir, value, "then", &r->s->then_schema, r->err));
+        if ((value = tf_keyword(r, "else")) != TF_TAPE_NONE)
+            TF_TRY(tf_schema_at(ir, value, "else", &r->s->else_schema, r->err));
     }
-    TF_TRY(read_dependents(r));
-    if ((value = keyword(r, "minProperties")) != TF_TAPE_NONE)
-        TF_TRY(read_count(r, value, "minProperties", &r->s->min_properties));
-    if ((value = keyword(r, "maxProperties")) != TF_TAPE_NONE)
-        TF_TRY(read_count(r, value, "maxProperties", &r->s->max_properties));
-    if (r->s->min_properties > 0 || r->s->max_properties != TF_UNLIMITED)
-        r->s->has_object = 1;
-    if ((value = keyword(r, "properties")) != TF_TAPE_NONE)
-        TF_TRY(read_properties(r, value));
-    if ((value = keyword(r, "required")) != TF_TAPE_NONE)
-        TF_TRY(read_required(r, value));
-    if ((value = keyword(r, "additionalProperties")) != TF_TAPE_NONE)
-        TF_TRY(read_additional(r, value));
-    TF_TRY(read_array_keywords(r));
-    TF_TRY(read_number_keywords(r));
-    if ((value = keyword(r, "minLength")) != TF_TAPE_NONE)
-        TF_TRY(read_count(r, value, "minLength", &r->s->min_length));
-    if ((value = keyword(r, "maxLength")) != TF_TAPE_NONE)
-        TF_TRY(read_count(r, value, "maxLength", &r->s->max_length));
-    r->s->has_string = r->s->min_length > 0 || r->s->max_length != TF_UNLIMITED;
-    return TOKFSM_OK;
+    TF_TRY(tf_keywords_object(r));
+    TF_TRY(tf_keywords_array(r));
+    TF_TRY(tf_keywords_number(r));
+    return tf_keywords_string(r);
 }
 
 /* A schema that says nothing. */
@@ -519,12 +275,12 @@ static tokfsm_status read_schema(tf_ir *ir, uint32_t id, tokfsm_error *err)
     s.is_false = NODE(s.node)->type == TF_JSON_FALSE;
     if (NODE(s.node)->type == TF_JSON_OBJECT) {
         reader r = {ir, &s, s.node, err};
-        uint32_t value = keyword(&r, "$ref");
+        uint32_t value = tf_keyword(&r, "$ref");
         bool alone = false;
         if (value != TF_TAPE_NONE) {
             uint32_t target;
             TF_TRY(tf_refs_resolve(ir, s.node, value, &target, err));
-            TF_TRY(schema_at(ir, target, "$ref", &s.reference, err));
+            TF_TRY(tf_schema_at(ir, target, "$ref", &s.reference, err));
             alone = ir->draft <= TOKFSM_DRAFT_7; /* draft-07 §8.3: siblings are ignored */
         }
         if (!alone)
@@ -536,10 +292,6 @@ static tokfsm_status read_schema(tf_ir *ir, uint32_t id, tokfsm_error *err)
     return TOKFSM_OK;
 }
 
-/*
- * A schema that applies itself to the same value never ends. Depth-first over in-place
- * applicators with an explicit stack; state 1 is "on the path", 2 is "done".
- */
 uint32_t tf_in_place(const tf_schema *s, uint32_t i)
 {
     const uint32_t single[] = {s->reference, s->not_schema, s->if_schema, s->then_schema,
@@ -560,13 +312,17 @@ uint32_t tf_in_place(const tf_schema *s, uint32_t i)
     return TF_NO_SCHEMA;
 }
 
+/*
+ * A schema that applies itself to the same value never ends. Depth-first over in-place
+ * applicators with an explicit stack; state 1 is "on the path", 2 is "done".
+ */
 static tokfsm_status refuse_cycles(tf_ir *ir, tokfsm_error *err)
 {
     uint8_t *state = tf_arena_zero(ir->arena, ir->n_schemas);
     uint32_t *path = tf_arena_take(ir->arena, ir->n_schemas * sizeof *path);
     uint32_t *next = tf_arena_zero(ir->arena, ir->n_schemas * sizeof *next);
     if (state == NULL || path == NULL || next == NULL)
-        return no_memory(err);
+        return tf_keyword_no_memory(err);
     for (uint32_t start = 0; start < ir->n_schemas; start++) {
         if (state[start] != 0)
             continue;
@@ -606,9 +362,9 @@ tokfsm_status tf_ir_read(tf_ir *ir, const tf_tape *tape, const tokfsm_options *o
     size_t n_bytes;
     if (!tf_size_mul_add(tape->n_nodes, sizeof *ir->schema_of_node, 0, &n_bytes) ||
         (ir->schema_of_node = tf_arena_take(arena, n_bytes)) == NULL)
-        return no_memory(err);
+        return tf_keyword_no_memory(err);
     memset(ir->schema_of_node, 0xFF, n_bytes);
-    TF_TRY(schema_at(ir, 0, "", &ir->root, err));
+    TF_TRY(tf_schema_at(ir, 0, "", &ir->root, err));
     for (uint32_t id = 0; id < ir->n_schemas; id++) {
         TF_TRY(tf_spend(budget, err));
         TF_TRY(read_schema(ir, id, err));
@@ -616,7 +372,7 @@ tokfsm_status tf_ir_read(tf_ir *ir, const tf_tape *tape, const tokfsm_options *o
     TF_TRY(refuse_cycles(ir, err));
     if (!tf_grow(&arena->allocator, (void **)&ir->schemas, ir->n_schemas, &ir->capacity,
                  sizeof *ir->schemas))
-        return no_memory(err);
+        return tf_keyword_no_memory(err);
     ir->true_schema = ir->n_schemas;
     ir->schemas[ir->n_schemas++] = empty_schema(0);
     return TOKFSM_OK;

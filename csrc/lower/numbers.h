@@ -1,0 +1,47 @@
+/* The insides of numbers, shared by numbers.c and number_states.c. */
+#ifndef TF_NUMBERS_H
+#define TF_NUMBERS_H
+
+#include "number_facts.h"
+
+/* A number among the enum values of the position. */
+typedef struct constant {
+    tf_decimal value;
+    uint32_t node;
+    uint32_t n_integer, n_fraction; /* digits of the plain spelling; fraction without zeros */
+    const uint64_t *plain;    /* outcome when spelled without a point */
+    const uint64_t *pointed;  /* ... with one */
+} constant;
+
+/* What all states of one position share. */
+typedef struct numbers {
+    tf_number_rules rules;
+    const tf_value *value;
+    constant *constants;
+    uint32_t n_constants;
+    tf_number_facts facts;
+    const uint64_t *integer, *fraction; /* outcomes of numbers that are no constant; without
+                                           bounds and divisors (else each end is evaluated) */
+    uint32_t id;
+} numbers;
+
+/* Whether bounds or divisors are in place. */
+static inline bool tf_numbers_compare(const numbers *of)
+{
+    return tf_number_facts_words(&of->facts) > 0;
+}
+
+tokfsm_status tf_numbers_no_memory(tf_build *b);
+/* Digit i of the integer or fraction part of a constant's plain spelling. */
+uint32_t tf_constant_digit(const constant *c, bool fraction, uint32_t i);
+/* Set the bits of the obligations of `value` that the number meets. */
+tokfsm_status tf_numbers_evaluate(tf_build *b, const tf_value *value, const tf_scalar *scalar,
+                                  uint64_t *words);
+/* Strike out of `integers_only` who admits a number that the schema writes with a point. */
+tokfsm_status tf_numbers_pointed(tf_build *b, const tf_value *value, uint64_t *integers_only);
+
+/* number_states.c: the state before the first byte, or &tf_number_dead. Where something
+   compares, all states but those of exponents are made, and the rules are written. */
+tokfsm_status tf_number_start(tf_build *b, const numbers *of, const tf_nstate **start);
+
+#endif
