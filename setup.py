@@ -22,8 +22,10 @@ SOURCES = {
     "base": "alloc budget lock sha256 status",
     "vocab": "json_follow pack_build pack_file string_table trie",
     "schema": "decimal dialect keywords keywords_typed pointer refs tape tape_names tape_value",
-    "engine": "automaton bound cache edits frames machine mask options spelling step step_string text walk",
-    "lower": "build cost disjoint evaluate expand explore kinds literals negate "
+    "regex": "charset escape formats parse unicode_names unicode_runs",
+    "automaton": "atoms classes dfa formula intern lengths program",
+    "engine": "automaton bound budget_mask cache edits frames machine mask options spelling step step_string text walk",
+    "lower": "build cost disjoint evaluate expand explore kinds literals names negate "
              "number_facts number_states numbers obligations satisfiable strings values",
     "artifact": "open read_machine write",
     "matcher": "accept fill matcher row",

@@ -161,12 +161,16 @@ cdef int read_ids(object ids, uint32_t **out, size_t *n) except -1:
     if out[0] == NULL:
         raise MemoryError()
     cdef size_t i = 0
-    for one in listed:
-        if not 0 <= one < 0xFFFFFFFF:
-            PyMem_Free(out[0])
-            raise _errors.RangeError(f"stop id {one} is out of range")
-        out[0][i] = one
-        i += 1
+    try:
+        for one in listed:
+            if not 0 <= one < 0xFFFFFFFF:
+                raise _errors.RangeError(f"stop id {one} is out of range")
+            out[0][i] = one
+            i += 1
+    except BaseException:
+        PyMem_Free(out[0])
+        out[0] = NULL
+        raise
     return 0
 
 
@@ -408,7 +412,11 @@ cdef class Matcher:
     def accept_token(self, token_id):
         cdef c.tokfsm_error err
         cdef int32_t accepted = 0
-        cdef long long id = token_id
+        cdef long long id
+        try:
+            id = token_id
+        except OverflowError:
+            id = -1
         if not 0 <= id < 0xFFFFFFFF:
             raise _errors.RangeError(f"token id {token_id} is out of range")
         check(c.tokfsm_matcher_accept(self._handle, <uint32_t>id, &accepted, &err), &err)
@@ -416,7 +424,7 @@ cdef class Matcher:
 
     def rollback(self, n_tokens):
         cdef c.tokfsm_error err
-        if n_tokens < 0:
+        if not 0 <= n_tokens <= 0xFFFFFFFF:
             raise _errors.RangeError(f"cannot roll back {n_tokens} tokens")
         check(c.tokfsm_matcher_rollback(self._handle, n_tokens, &err), &err)
 

@@ -35,6 +35,19 @@ tokfsm_status tf_stop_ids_copy(const tokfsm_allocator *a, const tokfsm_pack *pac
     return TOKFSM_OK;
 }
 
+bool tf_stop_ids_have(const uint32_t *ids, size_t n, uint32_t id)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ids[middle] < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && ids[low] == id;
+}
+
 void tf_automaton_release(tokfsm_automaton *automaton)
 {
     if (automaton == NULL || atomic_fetch_sub(&automaton->references, 1) != 1)

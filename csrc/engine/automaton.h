@@ -22,6 +22,8 @@ struct tokfsm_automaton {
 tokfsm_status tf_stop_ids_copy(const tokfsm_allocator *a, const tokfsm_pack *pack,
                                const uint32_t *ids, size_t n, uint32_t **copy, size_t *n_copy,
                                tokfsm_error *err);
+/* Whether `id` is among ascending ids. */
+bool tf_stop_ids_have(const uint32_t *ids, size_t n, uint32_t id);
 void tf_automaton_release(tokfsm_automaton *automaton);
 
 #endif

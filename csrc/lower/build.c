@@ -1,6 +1,7 @@
 /* A machine's compile half: begin, end, and the hooks. */
 #include "explore.h"
 
+#include "../engine/automaton.h"
 #include "../engine/cache.h"
 
 #include <stdio.h>
@@ -126,10 +127,7 @@ const tf_hooks tf_build_hooks = {
 
 static bool is_stop(const tf_build *b, uint32_t id)
 {
-    for (size_t i = 0; i < b->n_stop_ids; i++)
-        if (b->stop_ids[i] == id)
-            return true;
-    return false;
+    return tf_stop_ids_have(b->stop_ids, b->n_stop_ids, id);
 }
 
 /* The bytes that are tokens by themselves, stop tokens left out. */

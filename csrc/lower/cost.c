@@ -110,20 +110,17 @@ typedef struct sum {
     const tf_alternative *alternative;
     tf_cost total;
     uint32_t n;
-    struct { tf_name *items; size_t n, capacity; } names; /* a name counts once */
+    tf_name_list names; /* a name counts once */
 } sum;
 
 static tokfsm_status add_member(void *context, const char *text, uint32_t n)
 {
     sum *s = context;
     tf_build *b = s->b;
-    for (size_t i = 0; i < s->names.n; i++)
-        if (s->names.items[i].n == n && (n == 0 || memcmp(s->names.items[i].text, text, n) == 0))
-            return TOKFSM_OK;
-    if (!tf_grow(&b->arena.allocator, (void **)&s->names.items, s->names.n, &s->names.capacity,
-                 sizeof *s->names.items))
-        return no_memory(b);
-    s->names.items[s->names.n++] = (tf_name){text, n};
+    size_t n_before = s->names.n;
+    TF_TRY(tf_name_list_add(&s->names, text, n));
+    if (s->names.n == n_before)
+        return TOKFSM_OK;
     tf_oset *oset;
     TF_TRY(tf_member_oset(b, s->alternative, text, n, &oset));
     tf_literal name = {0};
@@ -186,18 +183,18 @@ static tokfsm_status add_more_members(sum *s)
         if (more > 0)
             s->total = tokens(TF_COST_NONE);
     }
-    tf_release(&b->arena.allocator, names.items);
+    tf_name_list_free(&names);
     return status;
 }
 
 static tokfsm_status object_cost(tf_build *b, const tf_alternative *alternative, tf_cost *cost)
 {
-    sum s = {.b = b, .alternative = alternative};
+    sum s = {.b = b, .alternative = alternative, .names = {.b = b}};
     s.total = tokens(tf_bytes_cost(&b->machine, "{}"));
     tokfsm_status status = tf_each_required(b, alternative, add_member, &s);
-    tf_release(&b->arena.allocator, s.names.items);
     if (status == TOKFSM_OK)
         status = add_more_members(&s);
+    tf_name_list_free(&s.names);
     if (s.n > 0) /* the first line's gap, and that of the closing bracket */
         s.total = plus(s.total, plus(line(b, 1), line(b, 0)));
     *cost = s.total;

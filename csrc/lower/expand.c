@@ -288,7 +288,7 @@ static tokfsm_status expand_outside(expansion *e, partial *p, uint32_t id, bool 
             tf_option_fact(e, tf_choice_option(e, c),
                            fact_of_name(TF_MEMBER, name, tf_obligation_of(s->additional, TF_FAILS)));
     }
-    tf_release(&b->arena.allocator, names.items);
+    tf_name_list_free(&names);
     TF_TRY(status);
     tf_oset *other;
     TF_TRY(tf_member_oset(b, &so_far, NULL, 0, &other));

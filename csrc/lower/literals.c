@@ -1,4 +1,5 @@
 /* How a literal is spelled, and what a spelling costs in tokens. docs/spelling.md (b). */
+#include "../engine/automaton.h"
 #include "../engine/spelling.h"
 #include "build.h"
 
@@ -20,12 +21,10 @@ tokfsm_status tf_spell(tf_build *b, const char *text, uint32_t n, const uint8_t 
     return TOKFSM_OK;
 }
 
+/* A stop token has no bytes. */
 static bool usable(const tf_build *b, uint32_t id)
 {
-    for (size_t i = 0; i < b->n_stop_ids; i++)
-        if (b->stop_ids[i] == id)
-            return false; /* a stop token has no bytes */
-    return true;
+    return !tf_stop_ids_have(b->stop_ids, b->n_stop_ids, id);
 }
 
 tokfsm_status tf_spelling_cost(tf_build *b, const uint8_t *bytes, uint32_t n,

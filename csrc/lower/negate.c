@@ -1,19 +1,6 @@
 /* Not, pushed inwards by one level: the ways in which an object or array fails. */
 #include "expand.h"
 
-tokfsm_status tf_name_list_add(void *list, const char *text, uint32_t n)
-{
-    tf_name_list *names = list;
-    for (size_t i = 0; i < names->n; i++)
-        if (names->items[i].n == n && (n == 0 || memcmp(names->items[i].text, text, n) == 0))
-            return TOKFSM_OK;
-    if (!tf_grow(&names->b->arena.allocator, (void **)&names->items, names->n, &names->capacity,
-                 sizeof *names->items))
-        return tf_fail(names->b->err, TOKFSM_E_NOMEM, "no memory while compiling");
-    names->items[names->n++] = (tf_name){text, n};
-    return tf_spend(names->b->budget, names->b->err);
-}
-
 static void way(expansion *e, choice *ways, tf_fact fact)
 {
     tf_option_fact(e, tf_choice_option(e, ways), fact);

@@ -137,8 +137,8 @@ tokfsm_status tf_counts_met(tf_build *b, const tf_alternative *alternative,
     }
     *met = required.n + needs_other <= max && min <= max && (other || !needs_other) &&
            (other || possible >= min);
-    tf_release(&b->arena.allocator, required.items);
-    tf_release(&b->arena.allocator, names.items);
+    tf_name_list_free(&required);
+    tf_name_list_free(&names);
     return status;
 }
 

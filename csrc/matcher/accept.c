@@ -10,10 +10,15 @@ static bool is_final(tokfsm_matcher *matcher, tf_run *run, const tf_configuratio
 {
     if (c->mode == TF_AT_END)
         return true;
-    tf_edits edits;
-    if (matcher->n_stop_ids > 0 || !tf_is_complete(c) || !tf_mask(run, c, &edits))
+    if (matcher->n_stop_ids > 0 || !tf_is_complete(c))
         return false;
-    return tf_edits_empty(&edits);
+    tf_edits edits;
+    tf_arena *store = run->arena;
+    tf_arena_reset(&matcher->scratch);
+    run->arena = &matcher->scratch; /* the mask is not kept in the history */
+    bool made = tf_mask(run, c, &edits);
+    run->arena = store;
+    return made && tf_edits_empty(&edits);
 }
 
 static tokfsm_status push(tokfsm_matcher *matcher, const tf_configuration *c, bool stopped,
@@ -28,10 +33,10 @@ static tokfsm_status push(tokfsm_matcher *matcher, const tf_configuration *c, bo
     node->n_accepted = at->n_accepted + 1;
     node->stopped = stopped;
     node->final = final;
-    matcher->at = node;
     if (node->n_accepted > matcher->max_rollback &&
         node->n_accepted - matcher->max_rollback > matcher->floor)
         matcher->floor = node->n_accepted - matcher->max_rollback;
+    tf_matcher_move(matcher, node);
     return TOKFSM_OK;
 }
 

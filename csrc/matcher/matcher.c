@@ -41,10 +41,18 @@ void tf_matcher_leave(tokfsm_matcher *matcher)
 
 bool tf_matcher_stops(const tokfsm_matcher *matcher, uint32_t id)
 {
-    for (size_t i = 0; i < matcher->n_stop_ids; i++)
-        if (matcher->stop_ids[i] == id)
-            return true;
-    return false;
+    return tf_stop_ids_have(matcher->stop_ids, matcher->n_stop_ids, id);
+}
+
+void tf_matcher_move(tokfsm_matcher *matcher, const tf_node *to)
+{
+    matcher->at = to;
+    uint32_t state = tf_is_complete(&to->c) ? TOKFSM_STATE_COMPLETE : 0;
+    if (to->stopped || (to->final && matcher->n_stop_ids == 0))
+        state |= TOKFSM_STATE_TERMINATED;
+    atomic_store_explicit(&matcher->state, state, memory_order_relaxed);
+    atomic_store_explicit(&matcher->n_undoable, to->n_accepted - matcher->floor,
+                          memory_order_relaxed);
 }
 
 static tokfsm_status no_memory(tokfsm_error *err)
@@ -60,8 +68,8 @@ static tokfsm_status start(tokfsm_matcher *m, tokfsm_error *err)
         return no_memory(err);
     memset(node, 0, sizeof *node);
     node->c = tf_configuration_start(m->automaton->machine);
-    m->at = node;
     m->floor = 0;
+    tf_matcher_move(m, node);
     return TOKFSM_OK;
 }
 
@@ -73,10 +81,7 @@ static tokfsm_status check_stops(tokfsm_matcher *m, tokfsm_error *err)
     for (size_t i = 0; i < m->n_stop_ids; i++) {
         uint32_t n, id = m->stop_ids[i];
         const uint8_t *bytes = tf_pack_token(pack, id, &n);
-        bool known = false;
-        for (size_t k = 0; k < m->automaton->n_stop_ids; k++)
-            known |= m->automaton->stop_ids[k] == id;
-        if (n == 0 || known)
+        if (n == 0 || tf_stop_ids_have(m->automaton->stop_ids, m->automaton->n_stop_ids, id))
             continue;
         m->stop_has_bytes = 1;
         if (n != 1 || !tf_has_byte(machine, bytes[0]))
@@ -171,12 +176,13 @@ tokfsm_status tokfsm_matcher_fork(tokfsm_matcher *matcher, tokfsm_matcher **copy
         m->automaton = matcher->automaton;
         tf_arena_init(&m->scratch, &m->allocator);
         atomic_fetch_add(&m->automaton->references, 1);
-        m->at = matcher->at;
         m->max_rollback = matcher->max_rollback;
         m->floor = matcher->floor;
         m->padded = matcher->padded;
         m->stop_has_bytes = matcher->stop_has_bytes;
         status = fork_into(matcher, m, err);
+        if (status == TOKFSM_OK)
+            tf_matcher_move(m, matcher->at);
         if (status != TOKFSM_OK)
             tokfsm_matcher_free(m);
         else
@@ -215,20 +221,20 @@ tokfsm_status tokfsm_matcher_rollback(tokfsm_matcher *matcher, size_t n_tokens, 
     size_t most = matcher->at->n_accepted - matcher->floor;
     if (n_tokens > most)
         status = tf_fail(err, TOKFSM_E_RANGE, "cannot roll back %zu tokens of %zu", n_tokens, most);
-    else
+    else {
+        const tf_node *to = matcher->at;
         for (size_t i = 0; i < n_tokens; i++)
-            matcher->at = matcher->at->previous;
+            to = to->previous;
+        tf_matcher_move(matcher, to);
+    }
     tf_matcher_leave(matcher);
     return status;
 }
 
 uint32_t tokfsm_matcher_state(const tokfsm_matcher *matcher)
 {
-    const tf_node *at = matcher->at;
-    uint32_t state = tf_is_complete(&at->c) ? TOKFSM_STATE_COMPLETE : 0;
-    if (at->stopped || (at->final && matcher->n_stop_ids == 0))
-        state |= TOKFSM_STATE_TERMINATED;
-    return state;
+    return atomic_load_explicit(&((tokfsm_matcher *)(uintptr_t)matcher)->state,
+                                memory_order_relaxed);
 }
 
 uint32_t tokfsm_matcher_mask_words(const tokfsm_matcher *matcher)
@@ -238,5 +244,6 @@ uint32_t tokfsm_matcher_mask_words(const tokfsm_matcher *matcher)
 
 size_t tokfsm_matcher_n_accepted(const tokfsm_matcher *matcher)
 {
-    return matcher->at->n_accepted - matcher->floor;
+    return atomic_load_explicit(&((tokfsm_matcher *)(uintptr_t)matcher)->n_undoable,
+                                memory_order_relaxed);
 }

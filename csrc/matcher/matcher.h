@@ -24,6 +24,8 @@ typedef struct tf_node {
 
 struct tokfsm_matcher {
     atomic_uint busy;
+    atomic_uint state;      /* TOKFSM_STATE_*, for readers that do not enter */
+    atomic_uint n_undoable; /* tokens that rollback can undo */
     tokfsm_allocator allocator;
     tokfsm_automaton *automaton;
     tf_store *store;
@@ -42,6 +44,8 @@ void tf_store_release(tf_store *store);
 /* E_BUSY, or the matcher is this call's until tf_matcher_leave. */
 tokfsm_status tf_matcher_enter(tokfsm_matcher *matcher, tokfsm_error *err);
 void tf_matcher_leave(tokfsm_matcher *matcher);
+/* Be at `to`. */
+void tf_matcher_move(tokfsm_matcher *matcher, const tf_node *to);
 bool tf_matcher_stops(const tokfsm_matcher *matcher, uint32_t id);
 
 #endif

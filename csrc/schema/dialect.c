@@ -44,6 +44,13 @@ tokfsm_status tf_dialect_choose(const tf_tape *tape, uint32_t option, uint32_t *
     for (size_t i = 0; i < sizeof metaschemas / sizeof *metaschemas; i++)
         if (strlen(metaschemas[i].name) == n && memcmp(metaschemas[i].name, text, n) == 0)
             *draft = metaschemas[i].draft;
+    for (char early = '0'; early <= '3'; early++) {
+        char name[] = "json-schema.org/draft-00/schema";
+        name[sizeof "json-schema.org/draft-0" - 1] = early;
+        if (strlen(name) == n && memcmp(name, text, n) == 0)
+            return tf_fail_node(err, TOKFSM_E_UNSUPPORTED, tape, node, "$schema",
+                                "draft %c is not supported; draft 4 is the first that is", early);
+    }
     /* Any other identifier names a metaschema that adds annotations, or none: the default. */
     return TOKFSM_OK;
 }
