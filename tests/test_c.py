@@ -40,8 +40,9 @@ def sources(*stages: str) -> list[Path]:
 
 RUNTIME = [*sources("base", "vocab", "engine", "matcher"), CSRC / "artifact" / "open.c",
            CSRC / "artifact" / "read_machine.c", CSRC / "api_runtime.c"]
-ALL = sorted({*sources("base", "vocab", "schema", "engine", "lower", "artifact", "matcher"), *CSRC.glob("*.c")})
-USES = {"pack_test": sources("base", "vocab"), "tape_test": sources("base", "schema"), "nomem_test": ALL}
+ALL = sorted({*sources("base", "vocab", "schema", "regex", "automaton", "engine", "lower", "artifact", "matcher"), *CSRC.glob("*.c")})
+USES = {"pack_test": sources("base", "vocab"), "tape_test": sources("base", "schema"), "nomem_test": ALL,
+        "regex_test": sources("base", "regex", "automaton")}
 
 
 def run(command: list[str], timeout: int = 300) -> subprocess.CompletedProcess[str]:

@@ -221,7 +221,7 @@ static tokfsm_status follow(tf_dfa *dfa, const tf_interned *atom, uint32_t next,
                             tf_budget *budget, tokfsm_error *err)
 {
     const tf_program *p = &dfa->program;
-    tf_closure *c;
+    tf_closure *c = NULL;
     dfa->n_trackers = 0;
     memset(dfa->matched, 0, (p->n_behinds / 32 + 1) * sizeof *dfa->matched);
     TF_TRY(level_of(dfa, 0, &c, err));
@@ -288,7 +288,7 @@ static tokfsm_status derive(tf_dfa *dfa, uint32_t level, const tf_pc *from, uint
                             uint32_t class_id, uint32_t context, tf_budget *budget,
                             tf_formula *f, tokfsm_error *err)
 {
-    tf_closure *c;
+    tf_closure *c = NULL;
     TF_TRY(level_of(dfa, level, &c, err));
     TF_TRY(close_over(dfa, c, from, n, class_id, context, budget, err));
     *f = TF_TRUE;
@@ -319,7 +319,7 @@ static tokfsm_status derive(tf_dfa *dfa, uint32_t level, const tf_pc *from, uint
 static tokfsm_status ends(tf_dfa *dfa, uint32_t level, const tf_pc *from, uint32_t n,
                           uint32_t context, tf_budget *budget, bool *accepts, tokfsm_error *err)
 {
-    tf_closure *c;
+    tf_closure *c = NULL;
     TF_TRY(level_of(dfa, level, &c, err));
     TF_TRY(close_over(dfa, c, from, n, AT_END, context, budget, err));
     *accepts = c->match;
@@ -378,7 +378,7 @@ tokfsm_status tf_atoms_expand(tf_dfa *dfa, uint32_t id, tf_budget *budget, tokfs
     if (atom->special) {
         TF_TRY(expand_special(dfa, &words, atom, row, budget, err));
     } else {
-        tf_closure *c;
+        tf_closure *c = NULL;
         TF_TRY(level_of(dfa, 0, &c, err));
         TF_TRY(close_over(dfa, c, places, n, ANY_NEXT, context, budget, err));
         for (uint32_t k = 0; k < dfa->classes.n; k++) {

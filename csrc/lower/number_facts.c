@@ -31,6 +31,8 @@ static tokfsm_status add_bound(tf_build *b, gathering *g, const tf_decimal *valu
     bound.n_integer = value->point > 0 ? (uint32_t)value->point : 1;
     int64_t fraction = (int64_t)value->n_digits - value->point;
     bound.n_fraction = fraction > 0 ? (uint32_t)fraction : 0;
+    if (bound.n_integer > TF_MAX_NUMBER_DIGITS || bound.n_fraction > TF_MAX_NUMBER_DIGITS)
+        return tf_fail(b->err, TOKFSM_E_LIMIT, "a bound of over %u digits", TF_MAX_NUMBER_DIGITS);
     g->bounds.items[g->bounds.n++] = bound;
     return TOKFSM_OK;
 }

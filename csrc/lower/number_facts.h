@@ -7,6 +7,9 @@
 
 #include "build.h"
 
+/* Digits of a number's plain spelling, before the point and after it. */
+#define TF_MAX_NUMBER_DIGITS 10000u
+
 typedef struct tf_bound {
     tf_decimal value;               /* as in the schema */
     uint32_t n_integer, n_fraction; /* digits of its plain spelling */

@@ -3,6 +3,8 @@
  * outcomes of all other numbers, and the rules of spelling (docs/spelling.md (d)). Numbers are
  * compared by exact value. The states over them are number_states.c.
  */
+#include <stdlib.h>
+
 #include "numbers.h"
 
 tokfsm_status tf_numbers_no_memory(tf_build *b)
@@ -46,6 +48,9 @@ static tokfsm_status gather_node(tf_build *b, void *context, uint32_t node)
     c.node = node;
     TF_TRY(tf_decimal_read(&c.value, n->text, n->n, &b->arena, b->err));
     set_lengths(&c);
+    if (c.n_integer > TF_MAX_NUMBER_DIGITS || c.n_fraction > TF_MAX_NUMBER_DIGITS)
+        return tf_fail_node(b->err, TOKFSM_E_LIMIT, &b->tape, node, "",
+                            "a number of over %u digits", TF_MAX_NUMBER_DIGITS);
     if (!tf_grow(&b->arena.allocator, (void **)&g->constants.items, g->constants.n,
                  &g->constants.capacity, sizeof c))
         return tf_numbers_no_memory(b);
@@ -121,6 +126,14 @@ static bool within_digits(const tf_build *b, const constant *c)
     return c->n_integer <= most && c->n_fraction <= most;
 }
 
+/* By value, and equal ones as they stand in the schema. */
+static int compare_constants(const void *a, const void *b)
+{
+    const constant *x = a, *y = b;
+    int order = tf_decimal_compare(&x->value, &y->value);
+    return order != 0 ? order : x->node < y->node ? -1 : x->node > y->node;
+}
+
 static tokfsm_status make_constants(tf_build *b, gathering *g, numbers *of)
 {
     const tf_value *value = of->value;
@@ -131,13 +144,12 @@ static tokfsm_status make_constants(tf_build *b, gathering *g, numbers *of)
         return status;
     size_t n_bytes = value->n_words * sizeof(uint64_t);
     bool draft_4 = b->ir.draft == TOKFSM_DRAFT_4;
+    if (g->constants.n > 1)
+        qsort(g->constants.items, g->constants.n, sizeof *g->constants.items, compare_constants);
     for (size_t i = 0; i < g->constants.n; i++) {
         constant c = g->constants.items[i];
         TF_TRY(tf_spend(b->budget, b->err));
-        bool known = false;
-        for (uint32_t k = 0; k < of->n_constants && !known; k++)
-            known = tf_decimal_compare(&of->constants[k].value, &c.value) == 0;
-        if (known)
+        if (i > 0 && tf_decimal_compare(&g->constants.items[i - 1].value, &c.value) == 0)
             continue;
         bool is_integer = tf_decimal_is_integer(&c.value);
         TF_TRY(outcome_of(b, of, &c, is_integer, &c.plain));
