@@ -60,6 +60,23 @@ void tf_arena_free(tf_arena *arena)
     arena->n_bytes = 0;
 }
 
+tf_arena_mark tf_arena_here(const tf_arena *arena)
+{
+    return (tf_arena_mark){arena->blocks, arena->next, arena->end, arena->n_bytes};
+}
+
+void tf_arena_back(tf_arena *arena, tf_arena_mark mark)
+{
+    while (arena->blocks != mark.blocks) {
+        tf_arena_block *previous = arena->blocks->previous;
+        tf_release(&arena->allocator, arena->blocks);
+        arena->blocks = previous;
+    }
+    arena->next = mark.next;
+    arena->end = mark.end;
+    arena->n_bytes = mark.n_bytes;
+}
+
 void tf_arena_reset(tf_arena *arena)
 {
     tf_arena_block *kept = arena->blocks;

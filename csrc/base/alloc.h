@@ -35,6 +35,14 @@ typedef struct tf_arena {
 
 void tf_arena_init(tf_arena *arena, const tokfsm_allocator *a);
 void tf_arena_free(tf_arena *arena);
+/* A point to go back to, as long as nothing taken since is in use. */
+typedef struct tf_arena_mark {
+    tf_arena_block *blocks;
+    char *next, *end;
+    size_t n_bytes;
+} tf_arena_mark;
+tf_arena_mark tf_arena_here(const tf_arena *arena);
+void tf_arena_back(tf_arena *arena, tf_arena_mark mark);
 /* Forget all that was taken; one block is kept, so that a steady user does not allocate. */
 void tf_arena_reset(tf_arena *arena);
 /* NULL: none left. Not cleared. */

@@ -4,6 +4,8 @@
  * costs plus the rest of the frame. Every term is the cost of something that can be written,
  * and each has a first token after which the term is less by one, so the sum has too.
  */
+#include <stdlib.h>
+
 #include "../base/bits.h"
 #include "frames.h"
 #include "text.h"
@@ -33,7 +35,8 @@ static uint32_t gap_rest(const tf_machine *m, const tf_frame *frame, uint8_t gap
     if (gap == TF_GAP_COLON || (gap == TF_GAP_COMMA && spaced(m)))
         length = spaced(m) || indented(m);
     else if (indented(m) && gap != TF_GAP_NONE) {
-        length = 1 + m->options.indent * frame->depth;
+        uint64_t wide = 1 + (uint64_t)m->options.indent * frame->depth;
+        length = wide >= TF_COST_NONE ? TF_COST_NONE - 1 : (uint32_t)wide;
         newline = true;
     }
     if (done >= length)
@@ -88,6 +91,8 @@ static uint32_t member_cost(tf_run *run, const tf_frame *frame, uint32_t name, u
                             uint32_t a)
 {
     const tf_kind *kind = frame->kind;
+    if (!tf_run_spend(run)) /* members are looked at in loops that a step does not bound */
+        return TF_COST_NONE;
     const tf_edge *edge = tf_kind_edge(run->m, kind, name, &run->call);
     const uint32_t *spelling = tf_literal_cost(run->m, &kind->names, name, true, &run->call);
     if (edge == NULL || spelling == NULL || spelling[pos] == TF_COST_NONE)
@@ -97,9 +102,6 @@ static uint32_t member_cost(tf_run *run, const tf_frame *frame, uint32_t name, u
 
 /* What alternative a still needs after the member or item in progress. `taken`: a name that
    counts as seen, or TF_NONE; `gap_done`: white space after it, so far. */
-static uint32_t rest_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken,
-                          uint64_t gap_done);
-
 /* Length of the longest name that is declared or emitted. */
 static uint32_t longest_name(const tf_frame *frame)
 {
@@ -138,33 +140,34 @@ static uint32_t other_members_cost(tf_run *run, const tf_frame *frame, uint32_t 
     return sum >= TF_COST_NONE ? TF_COST_NONE - 1 : (uint32_t)sum;
 }
 
+static int compare_costs(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
 /* n more members under declared names that are not required: the cheapest ones. */
 static uint32_t optional_members_cost(tf_run *run, const tf_frame *frame, uint32_t a,
                                       uint32_t taken, uint64_t n)
 {
     const tf_kind *kind = frame->kind;
     const uint32_t *required = kind->required + (size_t)a * kind->name_words;
-    uint32_t sum = 0, last = 0;
-    uint32_t last_index = TF_NONE;
-    for (uint64_t i = 0; i < n; i++) { /* the next dearer one each time; counts are small */
-        uint32_t best = TF_COST_NONE, best_index = TF_NONE;
-        for (uint32_t k = 0; k < kind->n_names; k++) {
-            if (tf_bit(frame->seen, k) || tf_bit(required, k) || k == taken)
-                continue;
-            uint32_t cost = member_cost(run, frame, k, 0, a);
-            bool after = last_index == TF_NONE || cost > last || (cost == last && k > last_index);
-            if (after && cost < best) {
-                best = cost;
-                best_index = k;
-            }
-        }
-        if (best_index == TF_NONE)
-            return TF_COST_NONE;
-        last = best;
-        last_index = best_index;
-        sum = tf_cost_add(sum, tf_cost_add(best, tf_cost_add(comma_cost(run->m, frame),
-                                                             tf_bytes_cost(run->m, "\""))));
+    uint32_t *each_cost = tf_arena_take(run->arena, kind->n_names * sizeof *each_cost);
+    if (each_cost == NULL) {
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a bound");
+        return TF_COST_NONE;
     }
+    size_t n_costs = 0;
+    for (uint32_t k = 0; k < kind->n_names; k++)
+        if (!tf_bit(frame->seen, k) && !tf_bit(required, k) && k != taken)
+            each_cost[n_costs++] = member_cost(run, frame, k, 0, a);
+    if (n > n_costs)
+        return TF_COST_NONE;
+    qsort(each_cost, n_costs, sizeof *each_cost, compare_costs);
+    uint32_t sum = 0;
+    uint32_t each = tf_cost_add(comma_cost(run->m, frame), tf_bytes_cost(run->m, "\""));
+    for (uint64_t i = 0; i < n; i++)
+        sum = tf_cost_add(sum, tf_cost_add(each_cost[i], each));
     return sum;
 }
 

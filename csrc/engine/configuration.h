@@ -79,6 +79,8 @@ typedef struct tf_run {
     tf_call call;
 } tf_run;
 
+/* One unit of the call's work; false: run->call.status. */
+bool tf_run_spend(tf_run *run);
 /* The start of a text. */
 tf_configuration tf_configuration_start(const tf_machine *m);
 /* Take one byte; false: dead (or run->call.status set), *c undefined then. */

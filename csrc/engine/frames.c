@@ -182,8 +182,7 @@ static bool count_feasible(tf_run *run, const tf_frame *frame, uint32_t a, uint3
     return possible >= kind->min_items[a];
 }
 
-/* Names are looked at in loops that a step does not bound. */
-static bool spend(tf_run *run)
+bool tf_run_spend(tf_run *run)
 {
     tokfsm_status status = tf_spend(run->call.budget, run->call.err);
     if (status != TOKFSM_OK && run->call.status == TOKFSM_OK)
@@ -195,7 +194,7 @@ static bool open_through(tf_run *run, const tf_frame *frame, const tf_edge *edge
 {
     const tf_kind *kind = frame->kind;
     uint32_t n_words = kind->alternative_words;
-    if (!spend(run))
+    if (!tf_run_spend(run)) /* names are looked at in loops that a step does not bound */
         return false;
     tf_meet(alive, edge->admits, tf_frame_alive(frame), n_words);
     if (kind->rank != NULL || kind->counts)

@@ -389,10 +389,8 @@ static bool step_colon(tf_run *run, tf_configuration *c, uint8_t byte)
 
 bool tf_step(tf_run *run, tf_configuration *c, uint8_t byte)
 {
-    if (tf_spend(run->call.budget, run->call.err) != TOKFSM_OK) {
-        run->call.status = run->call.err != NULL ? run->call.err->code : TOKFSM_E_LIMIT;
+    if (!tf_run_spend(run))
         return false;
-    }
     switch (c->mode) {
     case TF_AT_VALUE: return step_value(run, c, byte);
     case TF_AT_NAME: return step_name(run, c, byte);

@@ -4,7 +4,6 @@
 #include "../engine/automaton.h"
 #include "../engine/cache.h"
 
-#include <stdio.h>
 
 void *tf_take(tf_build *b, size_t n_bytes, tokfsm_status *status)
 {

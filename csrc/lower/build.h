@@ -70,7 +70,7 @@ typedef struct tf_oset {
     uint32_t hash, next;        /* hash chain */
     uint8_t sat_state, satisfiable;
     uint8_t cost_state;
-    uint32_t epoch; /* of what is pending: see tf_build.epoch */
+    uint32_t sat_epoch, cost_epoch; /* of what is pending: see tf_build.epoch */
     tf_cost cost;
     const tf_alternatives *object, *array; /* NULL: not expanded yet */
 } tf_oset;

@@ -242,9 +242,9 @@ static tokfsm_status add_to_closure(void *context, tf_oset *oset)
 {
     closure *c = context;
     if (oset == NULL || oset->cost_state == TF_KNOWN ||
-        (oset->cost_state == TF_PENDING && oset->epoch == c->b->epoch))
+        (oset->cost_state == TF_PENDING && oset->cost_epoch == c->b->epoch))
         return TOKFSM_OK;
-    oset->epoch = c->b->epoch;
+    oset->cost_epoch = c->b->epoch;
     if (!tf_grow(&c->b->arena.allocator, (void **)&c->items, c->n, &c->capacity, sizeof *c->items))
         return no_memory(c->b);
     oset->cost_state = TF_PENDING;

@@ -4,9 +4,10 @@
  */
 #include "disjoint.h"
 
-enum { MAX_DEPTH = 6, MAX_COMPARED = 4096 };
+/* Work of one query; past it the answer is the sound one, "perhaps not". */
+enum { MAX_DEPTH = 6, MAX_COMPARED = 4096, MAX_PAIRS = 512 };
 
-/* Through references and one-element allOf: what the schema says itself. */
+/* Through references: what the schema says itself. */
 static const tf_schema *plain(const tf_build *b, uint32_t id)
 {
     const tf_schema *s = &b->ir.schemas[id];
@@ -46,8 +47,11 @@ static bool values_disjoint(const tf_build *b, const tf_schema *x, const tf_sche
 }
 
 static bool disjoint_at(const tf_build *b, uint32_t one, uint32_t other, uint32_t types,
-                        uint32_t depth)
+                        uint32_t depth, uint32_t *pairs_left)
 {
+    if (*pairs_left == 0)
+        return false;
+    --*pairs_left;
     const tf_schema *x = plain(b, one), *y = plain(b, other);
     uint32_t both = types_of(b, x) & types_of(b, y) & types;
     if (both == 0 || values_disjoint(b, x, y))
@@ -69,7 +73,7 @@ static bool disjoint_at(const tf_build *b, uint32_t one, uint32_t other, uint32_
                 return true;
             /* The member is there in every value of both. */
             if (mine != TF_NO_SCHEMA &&
-                disjoint_at(b, mine, theirs, TF_TYPE_ALL, depth + 1))
+                disjoint_at(b, mine, theirs, TF_TYPE_ALL, depth + 1, pairs_left))
                 return true;
         }
     }
@@ -78,5 +82,6 @@ static bool disjoint_at(const tf_build *b, uint32_t one, uint32_t other, uint32_
 
 bool tf_disjoint(const tf_build *b, uint32_t one, uint32_t other, uint32_t types)
 {
-    return disjoint_at(b, one, other, types, 0);
+    uint32_t pairs_left = MAX_PAIRS;
+    return disjoint_at(b, one, other, types, 0, &pairs_left);
 }

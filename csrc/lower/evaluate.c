@@ -28,8 +28,11 @@ static tokfsm_status index_of(tf_build *b, const tf_schema *s, const tf_values_i
         memset(made->slots, 0xFF, n_slots * sizeof made->slots[0]);
         for (uint32_t i = 0; i < s->n_values; i++) {
             uint32_t at = (uint32_t)tf_tape_hash(&b->tape, s->values[i]) & (n_slots - 1);
-            while (made->slots[at] != TF_TAPE_NONE)
+            while (made->slots[at] != TF_TAPE_NONE &&
+                   !tf_tape_equal(&b->tape, made->slots[at], &b->tape, s->values[i])) {
+                TF_TRY(tf_spend(b->budget, b->err));
                 at = (at + 1) & (n_slots - 1);
+            }
             made->slots[at] = s->values[i];
         }
         *slot = made;
@@ -51,8 +54,10 @@ static tokfsm_status among_values(tf_build *b, const tf_schema *s, uint32_t node
     const tf_values_index *index;
     TF_TRY(index_of(b, s, &index));
     uint32_t at = (uint32_t)tf_tape_hash(&b->tape, node) & (index->n_slots - 1);
-    for (; index->slots[at] != TF_TAPE_NONE && !*found; at = (at + 1) & (index->n_slots - 1))
+    for (; index->slots[at] != TF_TAPE_NONE && !*found; at = (at + 1) & (index->n_slots - 1)) {
+        TF_TRY(tf_spend(b->budget, b->err));
         *found = tf_tape_equal(&b->tape, index->slots[at], &b->tape, node);
+    }
     return TOKFSM_OK;
 }
 

@@ -14,7 +14,7 @@ static bool make_room(expansion *e, void **items, uint32_t n, uint32_t *capacity
 {
     if (n < *capacity)
         return true;
-    uint32_t grown = *capacity == 0 ? 8 : *capacity * 2;
+    uint32_t grown = *capacity == 0 ? 1 : *capacity * 2;
     void *fresh = tf_arena_take(&e->scratch, grown * item_bytes);
     if (fresh == NULL)
         return false;
@@ -49,6 +49,16 @@ static tokfsm_status add_atom(expansion *e, partial *p, tf_obligation atom)
     return TOKFSM_OK;
 }
 
+/* One unit of work, and memory within what one automaton may have. */
+static tokfsm_status check_size(expansion *e)
+{
+    if (e->scratch.n_bytes > e->b->machine.limits.automaton_bytes)
+        return tf_fail(e->b->err, TOKFSM_E_LIMIT,
+                       "expanding alternatives goes over limits.automaton_bytes = %llu",
+                       (unsigned long long)e->b->machine.limits.automaton_bytes);
+    return tf_spend(e->b->budget, e->b->err);
+}
+
 /* ---- choices ---- */
 
 choice *tf_choice_new(expansion *e)
@@ -65,9 +75,8 @@ option *tf_choice_option(expansion *e, choice *c)
                                 sizeof *c->options)) {
         if (e->status == TOKFSM_OK)
             e->status = no_memory(e->b);
-        static option nowhere; /* never read: e->status is set */
-        nowhere = (option){0};
-        return &nowhere;
+        e->nowhere = (option){0};
+        return &e->nowhere;
     }
     option *o = &c->options[c->n_options++];
     *o = (option){0};
@@ -76,6 +85,8 @@ option *tf_choice_option(expansion *e, choice *c)
 
 void tf_option_task(expansion *e, option *o, task t)
 {
+    if (e->status == TOKFSM_OK)
+        e->status = check_size(e);
     if (e->status != TOKFSM_OK)
         return;
     if (!make_room(e, (void **)&o->tasks, o->n_tasks, &o->capacity, sizeof t))
@@ -96,11 +107,7 @@ void tf_option_fact(expansion *e, option *o, tf_fact fact)
 static tokfsm_status split(expansion *e, const partial *p, const choice *c)
 {
     for (uint32_t i = 0; i < c->n_options; i++) {
-        TF_TRY(tf_spend(e->b->budget, e->b->err));
-        if (e->scratch.n_bytes > e->b->machine.limits.automaton_bytes)
-            return tf_fail(e->b->err, TOKFSM_E_LIMIT,
-                           "expanding alternatives goes over limits.automaton_bytes = %llu",
-                           (unsigned long long)e->b->machine.limits.automaton_bytes);
+        TF_TRY(check_size(e));
         partial *copy = tf_arena_take(&e->scratch, sizeof *copy);
         if (copy == NULL)
             return no_memory(e->b);

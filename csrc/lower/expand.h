@@ -46,6 +46,7 @@ typedef struct expansion {
     struct { const tf_alternative **items; size_t n, capacity; } found;
     tf_arena scratch;
     tokfsm_status status; /* of making choices; sticky */
+    option nowhere;       /* where options go once status is set */
 } expansion;
 
 choice *tf_choice_new(expansion *e);

@@ -122,16 +122,6 @@ static tokfsm_status make_names(tf_build *b, const alternatives *all, tf_kind *k
     return TOKFSM_OK;
 }
 
-static uint32_t find_name(const tf_kind *kind, const char *text, uint32_t n)
-{
-    /* The spelled order is not the order of the texts; names are few or looked up once. */
-    for (uint32_t i = 0; i < kind->n_names; i++)
-        if (kind->names.literals[i].n_text == n &&
-            (n == 0 || memcmp(kind->names.literals[i].text, text, n) == 0))
-            return i;
-    return TF_NONE;
-}
-
 typedef struct marking {
     tf_build *b;
     const tf_kind *kind;
@@ -144,10 +134,6 @@ typedef struct marking {
 static tokfsm_status name_index(tf_build *b, const tf_kind *kind, const char *text, uint32_t n,
                                 uint32_t *index)
 {
-    if (kind->n_names <= 8) {
-        *index = find_name(kind, text, n);
-        return TOKFSM_OK;
-    }
     tf_literal wanted = {0};
     TF_TRY(tf_spell(b, text, n, &wanted.spelled, &wanted.n_spelled));
     uint32_t low = 0, high = kind->n_names;
@@ -158,6 +144,8 @@ static tokfsm_status name_index(tf_build *b, const tf_kind *kind, const char *te
         else
             high = middle;
     }
+    if (low == kind->n_names || compare_names(&kind->names.literals[low], &wanted) != 0)
+        return tf_fail(b->err, TOKFSM_E_INTERNAL, "a name is not among its kind's");
     *index = low;
     return TOKFSM_OK;
 }
@@ -186,6 +174,11 @@ static tokfsm_status make_object(tf_build *b, const alternatives *all, tf_kind *
     TF_TRY(make_names(b, all, kind));
     tokfsm_status status = TOKFSM_OK;
     bool ordered = b->machine.options.property_order == TOKFSM_ORDER_SCHEMA;
+    uint64_t table = (uint64_t)all->n * kind->n_names * (ordered ? sizeof(uint32_t) : 1);
+    if (table > b->machine.limits.automaton_bytes)
+        return tf_fail(b->err, TOKFSM_E_LIMIT,
+                       "%u alternatives of %u names go over limits.automaton_bytes = %llu", all->n,
+                       kind->n_names, (unsigned long long)b->machine.limits.automaton_bytes);
     uint32_t *required = tf_take(b, (size_t)all->n * kind->name_words * sizeof *required, &status);
     uint32_t *rank = NULL;
     if (ordered)

@@ -42,6 +42,8 @@ bool tf_divisor_of(const tf_decimal *value, tf_divisor *divisor)
     *divisor = (tf_divisor){.value = *value};
     int64_t fraction = (int64_t)value->n_digits - value->point;
     divisor->n_fraction = fraction > 0 ? (uint32_t)fraction : 0;
+    if (fraction > TF_MAX_NUMBER_DIGITS)
+        return false;
     int64_t n = value->n_digits;
     if (value->point > n)
         n = value->point;
@@ -64,7 +66,7 @@ static tokfsm_status add_divisor(tf_build *b, gathering *g, const tf_schema *s)
     tf_divisor divisor;
     if (!tf_divisor_of(value, &divisor))
         return tf_fail_node(b->err, TOKFSM_E_LIMIT, &b->tape, s->node, "multipleOf",
-                            "a divisor of over 18 digits");
+                            "a divisor of over 18 digits, or of over %u places", TF_MAX_NUMBER_DIGITS);
     if (!tf_grow(&b->arena.allocator, (void **)&g->divisors.items, g->divisors.n,
                  &g->divisors.capacity, sizeof *g->divisors.items))
         return no_memory(b);

@@ -32,7 +32,8 @@ typedef struct tf_number_facts {
 /* Digits against the bounds: how the digits so far relate to as many of the bound's. */
 enum { TF_SAME, TF_LESS, TF_MORE };
 
-/* A divisor as an integer over a power of ten; false: it has over 18 digits. */
+/* A divisor as an integer over a power of ten; false: it has over 18 digits, or too many
+   places. */
 bool tf_divisor_of(const tf_decimal *value, tf_divisor *divisor);
 /* The facts of all schemas in place. E_LIMIT for a divisor that is too large. */
 tokfsm_status tf_number_facts_of(tf_build *b, const tf_value *value, tf_number_facts *facts);

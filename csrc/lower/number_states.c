@@ -429,6 +429,17 @@ static tokfsm_status settle(tf_build *b, const numbers *of, size_t first)
     return tf_spend(b->budget, b->err);
 }
 
+/* Take back the states from `first` on: unsettled, they would be found again. */
+static void forget(tf_build *b, size_t first)
+{
+    for (size_t i = 0; i < sizeof b->nstate_heads / sizeof *b->nstate_heads; i++) {
+        uint32_t *head = &b->nstate_heads[i];
+        while (*head > first)
+            *head = ((const state_build *)b->nstates.items[*head - 1]->build)->next;
+    }
+    b->nstates.n = first;
+}
+
 tokfsm_status tf_number_start(tf_build *b, const numbers *of, const tf_nstate **start)
 {
     tokfsm_status status = TOKFSM_OK;
@@ -448,7 +459,11 @@ tokfsm_status tf_number_start(tf_build *b, const numbers *of, const tf_nstate **
     size_t n_before = b->nstates.n;
     TF_TRY(intern(b, &first, start));
     if (tf_numbers_compare(of)) {
-        TF_TRY(settle(b, of, n_before));
+        status = settle(b, of, n_before);
+        if (status != TOKFSM_OK) {
+            forget(b, n_before);
+            return status;
+        }
         if (!tf_words_any((*start)->live, of->rules.n_words))
             *start = &tf_number_dead;
     }

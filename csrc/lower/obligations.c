@@ -301,6 +301,7 @@ tokfsm_status tf_each_name(const tf_build *b, const tf_alternative *alternative,
 tokfsm_status tf_fact_of(tf_build *b, const tf_fact *fact, uint32_t *index)
 {
     for (size_t i = 0; i < b->facts.n; i++) {
+        TF_TRY(tf_spend(b->budget, b->err));
         const tf_fact *known = &b->facts.items[i];
         if (known->kind == fact->kind && known->n_name == fact->n_name &&
             known->index == fact->index && known->obligation == fact->obligation &&

@@ -186,9 +186,9 @@ static tokfsm_status add_to_closure(void *context, tf_oset *oset)
 {
     closure *c = context;
     if (oset == NULL || oset->sat_state == TF_KNOWN ||
-        (oset->sat_state == TF_PENDING && oset->epoch == c->b->epoch))
+        (oset->sat_state == TF_PENDING && oset->sat_epoch == c->b->epoch))
         return TOKFSM_OK;
-    oset->epoch = c->b->epoch;
+    oset->sat_epoch = c->b->epoch;
     oset->satisfiable = 0;
     if (plainly_satisfiable(c->b, oset)) {
         oset->sat_state = TF_KNOWN;

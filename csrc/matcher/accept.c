@@ -90,7 +90,10 @@ tokfsm_status tokfsm_matcher_accept(tokfsm_matcher *matcher, uint32_t token_id, 
         return tf_fail(err, TOKFSM_E_ARGUMENT, "accepted is NULL");
     TF_TRY(tf_matcher_enter(matcher, err));
     int32_t taken = 0;
+    tf_arena_mark before = tf_arena_here(&matcher->store->arena);
     tokfsm_status status = accept(matcher, token_id, &taken, err);
+    if (status != TOKFSM_OK || !taken)
+        tf_arena_back(&matcher->store->arena, before); /* what a refused token made */
     tf_matcher_leave(matcher);
     if (status == TOKFSM_OK)
         *accepted = taken;
