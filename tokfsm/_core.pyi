@@ -95,7 +95,7 @@ class Matcher:
     """A position in a text: which tokens may come next, and what came.
 
     Made by `tokfsm.Automaton.matcher`. One owner at a time; use by two threads at once
-    raises `BusyError`. Source: design 3.7, 3.10, 3.11.
+    raises `BusyError`. Source: docs/format.md.
     """
 
     def fill_next_token_bitmask(self, bitmask: Any, row: int = 0, *, budget: int | None = None) -> bool:

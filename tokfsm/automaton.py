@@ -195,7 +195,15 @@ def _find_pack(path: Path, fingerprint: str) -> _core.Pack:
 
 
 def _write_whole(path: Path, data: bytes) -> None:
-    """Write beside the place, then rename over it: readers see the old file or the new one."""
+    """Write beside the place, then rename over it: readers see the old file or the new one.
+
+    A link is followed. What is no regular file, a pipe or a device, is written to as it stands.
+    """
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with open(path, "wb") as stream:
+            stream.write(data)
+        return
     descriptor, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

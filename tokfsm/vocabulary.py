@@ -105,7 +105,7 @@ class Vocabulary:
             The file is missing, empty, cut off or of another kind, or its tokens have no fixed
             bytes (WordPiece); the message says what was found and what was expected.
 
-        Source: design 3.7, 3.8; each reader names its format's own.
+        Source: each reader names its format's own.
         """
         from tokfsm.tokenizer import read_tokenizer
 

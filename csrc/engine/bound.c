@@ -102,13 +102,14 @@ static uint32_t member_cost(tf_run *run, const tf_frame *frame, uint32_t name, u
 
 /* What alternative a still needs after the member or item in progress. `taken`: a name that
    counts as seen, or TF_NONE; `gap_done`: white space after it, so far. */
-/* Length of the longest name that is declared or emitted. */
-static uint32_t longest_name(const tf_frame *frame)
+/* Length of the longest name that alternative a speaks of, or that is there already. */
+static uint32_t longest_name(const tf_frame *frame, uint32_t a)
 {
     const tf_strings *names = &frame->kind->names;
+    const uint32_t *spoken = frame->kind->spoken + (size_t)a * frame->kind->name_words;
     uint32_t longest = 0;
     for (uint32_t i = 0; i < names->n_literals; i++)
-        if (names->literals[i].n_text > longest)
+        if ((tf_bit(spoken, i) || tf_bit(frame->seen, i)) && names->literals[i].n_text > longest)
             longest = names->literals[i].n_text;
     for (const tf_emitted *e = frame->emitted; e != NULL; e = e->previous)
         if (e->name != NULL && e->name->length > longest)
@@ -116,7 +117,8 @@ static uint32_t longest_name(const tf_frame *frame)
     return longest;
 }
 
-/* n more members under names that no alternative declares, each longer than all before it;
+/* n more members under names that the alternative does not speak of, each longer than all before
+   it (one that only others speak of is to this alternative like any other);
    `in_progress` is the length of one that is being written. */
 static uint32_t other_members_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint64_t n,
                                    uint32_t in_progress)
@@ -133,7 +135,7 @@ static uint32_t other_members_cost(tf_run *run, const tf_frame *frame, uint32_t 
     if (each == TF_COST_NONE)
         return TF_COST_NONE;
     uint64_t most = n > 100000 ? 100000 : n; /* past any budget */
-    uint64_t longest = longest_name(frame);
+    uint64_t longest = longest_name(frame, a);
     longest = in_progress > longest ? in_progress : longest;
     uint64_t chars = most * longest + most * (most + 1) / 2;
     uint64_t sum = most * each + chars * m->char_tokens;
@@ -158,8 +160,13 @@ static uint32_t optional_members_cost(tf_run *run, const tf_frame *frame, uint32
         return TF_COST_NONE;
     }
     size_t n_costs = 0;
+    /* In the schema's order a name that was passed over is gone. */
+    const uint32_t *rank = kind->rank == NULL ? NULL : kind->rank + (size_t)a * kind->n_names;
+    uint32_t last = taken != TF_NONE ? taken : frame->last - 1;
+    bool passes = rank != NULL && last < kind->n_names;
     for (uint32_t k = 0; k < kind->n_names; k++)
-        if (!tf_bit(frame->seen, k) && !tf_bit(required, k) && k != taken)
+        if (!tf_bit(frame->seen, k) && !tf_bit(required, k) && k != taken &&
+            !(passes && rank[k] <= rank[last]))
             each_cost[n_costs++] = member_cost(run, frame, k, 0, a);
     if (n > n_costs)
         return TF_COST_NONE;
@@ -287,7 +294,9 @@ static uint32_t other_name_cost(tf_run *run, const tf_configuration *c, uint32_t
         meets |= tf_text_equal(e->name, text);
     }
     uint32_t cost = tf_string_rest_cost(m, sub, c->hex);
-    *final_length = meets ? longest + 1 : length;
+    /* Bytes of the character that is not whole yet: those to come, or at most four. */
+    uint32_t pending = sub == TF_STR_NORMAL ? 0 : sub >= TF_STR_C1 ? cost : 4;
+    *final_length = (meets ? longest + 1 : length) + pending;
     if (meets) {
         if (m->char_tokens == TF_COST_NONE)
             return TF_COST_NONE;

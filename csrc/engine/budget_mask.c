@@ -39,7 +39,7 @@ static bool is_plain(const tf_run *run, const tf_configuration *c)
         c->literal == TF_MAYBE)
         return false;
     if (c->mode == TF_IN_NAME)
-        return c->literal == TF_OFF && c->top->emitted == NULL && !c->top->kind->counts;
+        return c->top->emitted == NULL && !c->top->kind->counts;
     return c->mode == TF_IN_STRING && ((const tf_strings *)c->at)->n_breaks > 0 &&
            !outcome_varies(c);
 }
@@ -122,6 +122,20 @@ static void filter_exactly(tf_run *run, const tf_configuration *c, const uint32_
     run->arena = outer;
 }
 
+/* Add the allowed tokens that have a backslash to a set. */
+static void add_escapes(const tokfsm_pack *pack, const uint32_t *row, uint32_t *set)
+{
+    for (uint32_t w = 0; w < pack->n_words; w++) {
+        uint32_t left = row[w];
+        for (uint32_t b = 0; left != 0; b++, left >>= 1) {
+            uint32_t n = 0;
+            const uint8_t *bytes = left & 1u ? tf_pack_token(pack, w * 32 + b, &n) : NULL;
+            if (n > 0 && memchr(bytes, '\\', n) != NULL)
+                tf_set(set, w * 32 + b);
+        }
+    }
+}
+
 bool tf_mask_budget(tf_run *run, const tf_configuration *c, const tf_edits *edits, uint32_t *row,
                     uint32_t budget)
 {
@@ -145,6 +159,8 @@ bool tf_mask_budget(tf_run *run, const tf_configuration *c, const tf_edits *edit
         tf_set(exact, edits->before.items[i]);
     for (uint32_t i = 0; i < edits->set.n; i++)
         tf_set(exact, edits->set.items[i]);
+    if (c->mode == TF_IN_NAME && c->literal == TF_ON)
+        add_escapes(pack, row, exact); /* an escape may still come to mean a declared name */
     if (!make_bounds(run, c, &bounds))
         return false;
     for (uint32_t w = 0; w < pack->n_words; w++) {

@@ -156,7 +156,7 @@ static bool enter_name(tf_run *run, tf_configuration *c)
     c->low = c->pos = 0;
     c->high = c->top->kind->n_names;
     c->sub = TF_STR_NORMAL;
-    c->literal = TF_ON;
+    c->literal = c->high > 0 ? TF_ON : TF_OFF;
     c->text = NULL;
     c->n = 0;
     return tf_string_is_live(run, c);

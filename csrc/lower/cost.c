@@ -61,6 +61,30 @@ static tf_cost comma(const tf_build *b)
 
 /* ---- scalars ---- */
 
+static uint64_t count_characters(const tf_literal *l)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < l->n_text; i++)
+        n += (l->text[i] & 0xC0u) != 0x80u;
+    return n;
+}
+
+/* The least length from break i on at which no string is left out: any text will do there. */
+static uint64_t free_length(const tf_strings *s, uint32_t i)
+{
+    uint64_t from = s->breaks[i].from, length = from;
+    uint64_t end = i + 1 < s->n_breaks ? s->breaks[i + 1].from : UINT64_MAX;
+    for (bool moved = true; moved && length < end;) {
+        moved = false;
+        for (uint32_t k = 0; k < s->n_literals && !moved; k++)
+            if (!s->literals[k].end[0] && count_characters(&s->literals[k]) == length) {
+                length++;
+                moved = true;
+            }
+    }
+    return length < end ? length : from;
+}
+
 static tokfsm_status string_cost(tf_build *b, const tf_value *value, tf_cost *best)
 {
     const tf_strings *s;
@@ -68,7 +92,7 @@ static tokfsm_status string_cost(tf_build *b, const tf_value *value, tf_cost *be
     uint32_t quote = tf_bytes_cost(&b->machine, "\"");
     for (uint32_t i = 0; i < s->n_breaks; i++)
         if (s->breaks[i].outcome[0]) {
-            uint32_t inside = tf_chars_cost(&b->machine, s->breaks[i].from);
+            uint32_t inside = tf_chars_cost(&b->machine, free_length(s, i));
             keep_less(best, plus(tokens(quote), plus(tokens(inside), tokens(quote))));
             break;
         }
@@ -147,7 +171,9 @@ static tokfsm_status add_more_members(sum *s)
     uint64_t more = min > s->n ? min - s->n : 0;
     if (needs_other && more == 0)
         more = 1;
-    if (more == 0)
+    if (s->n + more > max)
+        s->total = tokens(TF_COST_NONE);
+    if (more == 0 || s->total.base == TF_COST_NONE)
         return TOKFSM_OK;
     tf_oset *other;
     TF_TRY(tf_member_oset(b, s->alternative, NULL, 0, &other));

@@ -68,7 +68,7 @@ def add_language_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--format", choices=("assert", "annotate"), dest="format_",
                        help="whether format binds (default: assert)")
     group.add_argument("--unsupported", choices=("error", "relax"),
-                       help="relax: loosen what cannot be honoured exactly, instead of refusing it")
+                       help="what to do with a keyword that cannot be honoured exactly; relax is not supported yet, and refused")
 
 
 def language_options(args: argparse.Namespace) -> dict[str, Any]:
