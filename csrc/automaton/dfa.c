@@ -8,17 +8,7 @@ tokfsm_status tf_dfa_no_memory(tokfsm_error *err)
 
 bool tf_dfa_room(tf_arena *arena, uint32_t **items, uint32_t n, uint32_t *capacity)
 {
-    if (n < *capacity)
-        return true;
-    uint32_t grown = *capacity < 32 ? 32 : *capacity * 2;
-    uint32_t *fresh = tf_arena_take(arena, grown * sizeof *fresh);
-    if (fresh == NULL)
-        return false;
-    if (n > 0)
-        memcpy(fresh, *items, n * sizeof *fresh);
-    *items = fresh;
-    *capacity = grown;
-    return true;
+    return tf_arena_grow(arena, (void **)items, n, capacity, 32, sizeof **items);
 }
 
 /* ---- life ---- */

@@ -17,21 +17,6 @@ static tokfsm_status no_memory(tokfsm_error *err)
     return tf_fail(err, TOKFSM_E_NOMEM, "no memory for an automaton of patterns");
 }
 
-static bool room(tf_arena *arena, void **items, uint32_t n, uint32_t *capacity, size_t item_bytes)
-{
-    if (n < *capacity)
-        return true;
-    uint32_t grown = *capacity == 0 ? 64 : *capacity * 2;
-    void *fresh = tf_arena_take(arena, grown * item_bytes);
-    if (fresh == NULL)
-        return false;
-    if (n > 0)
-        memcpy(fresh, *items, n * item_bytes);
-    *items = fresh;
-    *capacity = grown;
-    return true;
-}
-
 static tokfsm_status emit(emitter *e, tf_op op, uint32_t negated, uint32_t x, uint32_t y, tf_pc *pc)
 {
     tf_program *p = e->p;
@@ -40,7 +25,7 @@ static tokfsm_status emit(emitter *e, tf_op op, uint32_t negated, uint32_t x, ui
         return tf_fail(e->err, TOKFSM_E_LIMIT,
                        "patterns with more than %d positions (counted repeats are written out)",
                        TF_PROGRAM_MAX);
-    if (!room(e->arena, (void **)&p->code, p->n, &p->capacity, sizeof *p->code))
+    if (!tf_arena_grow(e->arena, (void **)&p->code, p->n, &p->capacity, 64, sizeof *p->code))
         return no_memory(e->err);
     *pc = p->n++;
     p->code[*pc] = (tf_instruction){(uint8_t)op, negated != 0, (uint16_t)p->open_behind, x, y};
@@ -129,8 +114,8 @@ static tokfsm_status emit_look(emitter *e, const tf_regex_node *node, tf_pc next
     p->open_behind = mark;
     TF_TRY(emit(e, TF_OP_BEHIND_MATCH, 0, 0, 0, &end));
     TF_TRY(emit_search(e, node->a, end, &start));
-    if (!room(e->arena, (void **)&p->behinds, p->n_behinds, &p->behinds_capacity,
-              sizeof *p->behinds))
+    if (!tf_arena_grow(e->arena, (void **)&p->behinds, p->n_behinds, &p->behinds_capacity, 64,
+                       sizeof *p->behinds))
         return no_memory(e->err);
     uint32_t index = p->n_behinds++;
     if (index >= 0x7FFF)
@@ -187,8 +172,8 @@ tokfsm_status tf_program_add(tf_program *p, tf_regex *regex, tf_arena *arena, tf
     tf_pattern pattern = {0, p->n_behinds, 0};
     TF_TRY(emit_search(&e, regex->root, 0, &pattern.start));
     pattern.n_behinds = p->n_behinds - pattern.first_behind;
-    if (!room(arena, (void **)&p->patterns, p->n_patterns, &p->patterns_capacity,
-              sizeof *p->patterns))
+    if (!tf_arena_grow(arena, (void **)&p->patterns, p->n_patterns, &p->patterns_capacity, 64,
+                       sizeof *p->patterns))
         return no_memory(err);
     p->patterns[p->n_patterns++] = pattern;
     return TOKFSM_OK;

@@ -139,3 +139,19 @@ bool tf_grow(const tokfsm_allocator *a, void **items, size_t n, size_t *capacity
     tf_release(a, old);
     return true;
 }
+
+bool tf_arena_grow(tf_arena *arena, void **items, uint32_t n, uint32_t *capacity, uint32_t first,
+                   size_t item_bytes)
+{
+    if (n < *capacity)
+        return true;
+    uint32_t grown = *capacity == 0 ? first : *capacity * 2;
+    void *fresh = tf_arena_take(arena, grown * item_bytes);
+    if (fresh == NULL)
+        return false;
+    if (n > 0)
+        memcpy(fresh, *items, n * item_bytes);
+    *items = fresh;
+    *capacity = grown;
+    return true;
+}

@@ -75,4 +75,8 @@ static inline void *tf_arena_zero(tf_arena *arena, size_t n_bytes)
 bool tf_grow(const tokfsm_allocator *a, void **items, size_t n, size_t *capacity,
              size_t item_bytes);
 
+/* The same in an arena, where the old array stays; `first` is the capacity begun with. */
+bool tf_arena_grow(tf_arena *arena, void **items, uint32_t n, uint32_t *capacity, uint32_t first,
+                   size_t item_bytes);
+
 #endif

@@ -203,6 +203,7 @@ tokfsm_status tf_build_value_cost(tf_build *b, const tf_value *value, const tf_c
 tokfsm_status tf_build_items_cost(tf_build *b, const tf_kind *kind, const tf_items_cost **cost);
 
 /* literals.c */
+int tf_compare_literals(const void *a, const void *b); /* for qsort: by spelling */
 /* The JSON spelling of a literal (docs/spelling.md (b)), without quotes, in the arena. */
 tokfsm_status tf_spell(tf_build *b, const char *text, uint32_t n, const uint8_t **spelled,
                        uint32_t *n_spelled);

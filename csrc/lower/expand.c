@@ -9,22 +9,6 @@
 
 #include "disjoint.h"
 
-/* Room for one more item in a scratch array that doubles. */
-static bool make_room(expansion *e, void **items, uint32_t n, uint32_t *capacity, size_t item_bytes)
-{
-    if (n < *capacity)
-        return true;
-    uint32_t grown = *capacity == 0 ? 1 : *capacity * 2;
-    void *fresh = tf_arena_take(&e->scratch, grown * item_bytes);
-    if (fresh == NULL)
-        return false;
-    if (n > 0)
-        memcpy(fresh, *items, n * item_bytes);
-    *items = fresh;
-    *capacity = grown;
-    return true;
-}
-
 static tokfsm_status no_memory(tf_build *b)
 {
     return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
@@ -32,7 +16,8 @@ static tokfsm_status no_memory(tf_build *b)
 
 static tokfsm_status push(expansion *e, partial *p, task t)
 {
-    if (!make_room(e, (void **)&p->tasks, p->n_tasks, &p->tasks_capacity, sizeof t))
+    if (!tf_arena_grow(&e->scratch, (void **)&p->tasks, p->n_tasks, &p->tasks_capacity, 1,
+                       sizeof t))
         return no_memory(e->b);
     p->tasks[p->n_tasks++] = t;
     return TOKFSM_OK;
@@ -43,7 +28,8 @@ static tokfsm_status add_atom(expansion *e, partial *p, tf_obligation atom)
     for (uint32_t i = 0; i < p->n_atoms; i++)
         if (p->atoms[i] == atom)
             return TOKFSM_OK;
-    if (!make_room(e, (void **)&p->atoms, p->n_atoms, &p->atoms_capacity, sizeof atom))
+    if (!tf_arena_grow(&e->scratch, (void **)&p->atoms, p->n_atoms, &p->atoms_capacity, 1,
+                       sizeof atom))
         return no_memory(e->b);
     p->atoms[p->n_atoms++] = atom;
     return TOKFSM_OK;
@@ -71,8 +57,8 @@ choice *tf_choice_new(expansion *e)
 
 option *tf_choice_option(expansion *e, choice *c)
 {
-    if (c == NULL || !make_room(e, (void **)&c->options, c->n_options, &c->capacity,
-                                sizeof *c->options)) {
+    if (c == NULL || !tf_arena_grow(&e->scratch, (void **)&c->options, c->n_options, &c->capacity, 1,
+                                    sizeof *c->options)) {
         if (e->status == TOKFSM_OK)
             e->status = no_memory(e->b);
         e->nowhere = (option){0};
@@ -89,7 +75,7 @@ void tf_option_task(expansion *e, option *o, task t)
         e->status = check_size(e);
     if (e->status != TOKFSM_OK)
         return;
-    if (!make_room(e, (void **)&o->tasks, o->n_tasks, &o->capacity, sizeof t))
+    if (!tf_arena_grow(&e->scratch, (void **)&o->tasks, o->n_tasks, &o->capacity, 1, sizeof t))
         e->status = no_memory(e->b);
     else
         o->tasks[o->n_tasks++] = t;
@@ -333,8 +319,8 @@ static tokfsm_status work_off(expansion *e, partial *p)
         case TASK_EQUALS: TF_TRY(expand_equal(e, p, t.index, &dead)); break;
         case TASK_FACT: TF_TRY(add_atom(e, p, tf_obligation_of(t.index, TF_FACT))); break;
         case TASK_OUTSIDE:
-            if (!make_room(e, (void **)&p->outside, p->n_outside, &p->outside_capacity,
-                           sizeof *p->outside))
+            if (!tf_arena_grow(&e->scratch, (void **)&p->outside, p->n_outside, &p->outside_capacity, 1,
+                               sizeof *p->outside))
                 return no_memory(b);
             p->outside[p->n_outside++] = t.index;
             break;

@@ -79,16 +79,6 @@ static tokfsm_status add_name(void *context, const char *text, uint32_t n)
     return tf_spend(b->budget, b->err);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    const tf_literal *x = a, *y = b;
-    uint32_t n = x->n_spelled < y->n_spelled ? x->n_spelled : y->n_spelled;
-    int order = n == 0 ? 0 : memcmp(x->spelled, y->spelled, n);
-    if (order != 0)
-        return order;
-    return x->n_spelled < y->n_spelled ? -1 : x->n_spelled > y->n_spelled;
-}
-
 static tokfsm_status make_names(tf_build *b, const alternatives *all, tf_kind *kind)
 {
     name_list list = {.b = b};
@@ -101,10 +91,10 @@ static tokfsm_status make_names(tf_build *b, const alternatives *all, tf_kind *k
                           &name->n_spelled);
     }
     if (status == TOKFSM_OK && list.names.n > 1)
-        qsort(list.names.items, list.names.n, sizeof *list.names.items, compare_names);
+        qsort(list.names.items, list.names.n, sizeof *list.names.items, tf_compare_literals);
     uint32_t n = 0;
     for (size_t i = 0; i < list.names.n; i++)
-        if (n == 0 || compare_names(&list.names.items[n - 1], &list.names.items[i]) != 0)
+        if (n == 0 || tf_compare_literals(&list.names.items[n - 1], &list.names.items[i]) != 0)
             list.names.items[n++] = list.names.items[i];
     tf_literal *names = tf_take(b, n * sizeof *names, &status);
     kind->names.literal_costs = tf_take(b, n * sizeof *kind->names.literal_costs, &status);
@@ -139,12 +129,12 @@ static tokfsm_status name_index(tf_build *b, const tf_kind *kind, const char *te
     uint32_t low = 0, high = kind->n_names;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (compare_names(&kind->names.literals[middle], &wanted) < 0)
+        if (tf_compare_literals(&kind->names.literals[middle], &wanted) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low == kind->n_names || compare_names(&kind->names.literals[low], &wanted) != 0)
+    if (low == kind->n_names || tf_compare_literals(&kind->names.literals[low], &wanted) != 0)
         return tf_fail(b->err, TOKFSM_E_INTERNAL, "a name is not among its kind's");
     *index = low;
     return TOKFSM_OK;

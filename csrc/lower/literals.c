@@ -87,3 +87,13 @@ bool tf_has_escaped_closer(const tf_build *b, const char *text, uint32_t n)
     }
     return false;
 }
+
+int tf_compare_literals(const void *a, const void *b)
+{
+    const tf_literal *x = a, *y = b;
+    uint32_t n = x->n_spelled < y->n_spelled ? x->n_spelled : y->n_spelled;
+    int order = n == 0 ? 0 : memcmp(x->spelled, y->spelled, n);
+    if (order != 0)
+        return order;
+    return x->n_spelled < y->n_spelled ? -1 : x->n_spelled > y->n_spelled;
+}

@@ -55,16 +55,6 @@ static int compare_lengths(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static int compare_literals(const void *a, const void *b)
-{
-    const tf_literal *x = a, *y = b;
-    uint32_t n = x->n_spelled < y->n_spelled ? x->n_spelled : y->n_spelled;
-    int order = n == 0 ? 0 : memcmp(x->spelled, y->spelled, n);
-    if (order != 0)
-        return order;
-    return x->n_spelled < y->n_spelled ? -1 : x->n_spelled > y->n_spelled;
-}
-
 static uint64_t count_characters(const char *text, uint32_t n)
 {
     uint64_t count = 0;
@@ -149,10 +139,10 @@ static tokfsm_status make_literals(tf_build *b, const tf_value *value, gathering
         s->hard_names |= tf_has_escaped_closer(b, node->text, node->n);
     }
     if (n > 1)
-        qsort(literals, n, sizeof *literals, compare_literals);
+        qsort(literals, n, sizeof *literals, tf_compare_literals);
     uint32_t m = 0;
     for (uint32_t i = 0; i < n; i++) /* equal strings have equal outcomes */
-        if (m == 0 || compare_literals(&literals[m - 1], &literals[i]) != 0)
+        if (m == 0 || tf_compare_literals(&literals[m - 1], &literals[i]) != 0)
             literals[m++] = literals[i];
     s->literals = literals;
     s->n_literals = m;

@@ -22,27 +22,12 @@ typedef struct parser {
 
 /* ---- nodes ---- */
 
-static bool grow(tf_arena *arena, void **items, uint32_t n, uint32_t *capacity, size_t item_bytes)
-{
-    if (n < *capacity)
-        return true;
-    uint32_t grown = *capacity == 0 ? 16 : *capacity * 2;
-    void *fresh = tf_arena_take(arena, grown * item_bytes);
-    if (fresh == NULL)
-        return false;
-    if (n > 0)
-        memcpy(fresh, *items, n * item_bytes);
-    *items = fresh;
-    *capacity = grown;
-    return true;
-}
-
 static tokfsm_status make(parser *p, tf_regex_node node, uint32_t *id)
 {
     tf_regex *regex = p->r.regex;
     TF_TRY(tf_spend(p->r.budget, p->r.err));
-    if (!grow(p->r.arena, (void **)&regex->nodes, regex->n_nodes, &regex->nodes_capacity,
-              sizeof *regex->nodes))
+    if (!tf_arena_grow(p->r.arena, (void **)&regex->nodes, regex->n_nodes, &regex->nodes_capacity, 16,
+                       sizeof *regex->nodes))
         return tf_reader_no_memory(&p->r);
     node.next = TF_REGEX_NONE;
     *id = regex->n_nodes++;
@@ -64,8 +49,8 @@ tokfsm_status tf_parse_intern(tf_regex *regex, tf_charset *set, tf_arena *arena,
             *index = i;
             return TOKFSM_OK;
         }
-    if (!fine || !grow(arena, (void **)&regex->sets, regex->n_sets, &regex->sets_capacity,
-                       sizeof *regex->sets))
+    if (!fine || !tf_arena_grow(arena, (void **)&regex->sets, regex->n_sets, &regex->sets_capacity, 16,
+                                sizeof *regex->sets))
         return tf_fail(err, TOKFSM_E_NOMEM, "no memory for a pattern");
     *index = regex->n_sets;
     regex->sets[regex->n_sets++] = *set;
@@ -245,7 +230,8 @@ static tokfsm_status open_group(parser *p, size_t where, int look)
     if (look >= 0)
         TF_TRY(count_look(p, where, look));
     uint32_t capacity = (uint32_t)p->groups_capacity;
-    if (!grow(r->arena, (void **)&p->groups, (uint32_t)p->n_groups, &capacity, sizeof *p->groups))
+    if (!tf_arena_grow(r->arena, (void **)&p->groups, (uint32_t)p->n_groups, &capacity, 16,
+                       sizeof *p->groups))
         return tf_reader_no_memory(r);
     p->groups_capacity = capacity;
     bool behind = p->n_groups > 0 && p->groups[p->n_groups - 1].behind;
