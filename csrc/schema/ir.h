@@ -40,6 +40,13 @@ typedef struct tf_dependent {
     uint32_t schema;
 } tf_dependent;
 
+/* Members whose name the pattern matches anywhere meet `schema`. */
+typedef struct tf_pattern_property {
+    tf_name pattern;
+    uint32_t node;   /* of the pattern's name on the tape */
+    uint32_t schema;
+} tf_pattern_property;
+
 typedef struct tf_schema {
     uint32_t node;     /* on the tape */
     uint32_t types;    /* TF_TYPE_* */
@@ -71,16 +78,29 @@ typedef struct tf_schema {
     uint32_t n_required;
     uint32_t additional; /* or TF_NO_SCHEMA: absent */
     uint64_t min_properties, max_properties;
+    const tf_pattern_property *pattern_properties; /* in text order */
+    uint32_t n_pattern_properties;
+    uint32_t property_names; /* or TF_NO_SCHEMA */
+    uint32_t unevaluated_properties; /* or TF_NO_SCHEMA */
     /* arrays */
     const uint32_t *prefix;
     uint32_t n_prefix;
     uint32_t items; /* or TF_NO_SCHEMA */
     uint64_t min_items, max_items;
+    uint32_t contains; /* or TF_NO_SCHEMA; then min_contains to max_contains items meet it */
+    uint64_t min_contains, max_contains;
+    uint8_t contains_evaluates; /* for unevaluatedItems: from 2020-12 on */
+    uint8_t unique_items;
+    uint32_t unevaluated_items; /* or TF_NO_SCHEMA */
     /* numbers; NULL: absent */
     const tf_decimal *minimum, *maximum, *exclusive_minimum, *exclusive_maximum, *multiple_of;
     uint8_t has_number;
     /* strings, in code points */
     uint64_t min_length, max_length;
+    tf_name pattern;       /* ECMA-262, searched; text NULL: absent */
+    uint32_t pattern_node; /* on the tape */
+    tf_name format;        /* one that is to be asserted; text NULL: absent */
+    uint32_t format_node;
 } tf_schema;
 
 typedef struct tf_ir {
@@ -123,7 +143,8 @@ static inline bool tf_is_bare(const tf_schema *s)
     return s->types == TF_TYPE_ALL && !s->is_false && !s->has_object && !s->has_array &&
            !s->has_string && !s->has_number && !s->has_any_of && !s->has_values && s->n_all_of == 0 &&
            !s->has_one_of && s->not_schema == TF_NO_SCHEMA && s->if_schema == TF_NO_SCHEMA &&
-           s->n_dependents == 0;
+           s->n_dependents == 0 && s->unevaluated_properties == TF_NO_SCHEMA &&
+           s->unevaluated_items == TF_NO_SCHEMA;
 }
 
 #endif

@@ -263,6 +263,9 @@ static tf_schema empty_schema(uint32_t node)
     s.node = node;
     s.types = TF_TYPE_ALL;
     s.reference = s.additional = s.items = TF_NO_SCHEMA;
+    s.property_names = s.unevaluated_properties = TF_NO_SCHEMA;
+    s.contains = s.unevaluated_items = TF_NO_SCHEMA;
+    s.max_contains = TF_UNLIMITED;
     s.properties_node = TF_TAPE_NONE;
     s.max_items = s.max_length = s.max_properties = TF_UNLIMITED;
     s.not_schema = s.if_schema = s.then_schema = s.else_schema = TF_NO_SCHEMA;

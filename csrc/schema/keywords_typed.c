@@ -136,8 +136,30 @@ static tokfsm_status read_dependents(reader *r)
     return status;
 }
 
+static tokfsm_status read_pattern_properties(reader *r, uint32_t value)
+{
+    tf_ir *ir = r->ir;
+    if (NODE(value)->type != TF_JSON_OBJECT)
+        return tf_keyword_malformed(r, value, "patternProperties", "an object");
+    tf_pattern_property *list = tf_arena_take(ir->arena, NODE(value)->n * sizeof *list);
+    if (list == NULL)
+        return tf_keyword_no_memory(r->err);
+    uint32_t n = 0;
+    for (uint32_t name = value + 1; name < NODE(value)->next; name = NODE(name + 1)->next) {
+        list[n] = (tf_pattern_property){{NODE(name)->text, NODE(name)->n}, name, TF_NO_SCHEMA};
+        TF_TRY(tf_schema_at(ir, name + 1, "patternProperties", &list[n].schema, r->err));
+        n++;
+    }
+    r->s->pattern_properties = list;
+    r->s->n_pattern_properties = n;
+    if (n > 0)
+        r->s->has_object = 1;
+    return TOKFSM_OK;
+}
+
 tokfsm_status tf_keywords_object(reader *r)
 {
+    tf_ir *ir = r->ir;
     uint32_t value;
     TF_TRY(read_dependents(r));
     if ((value = tf_keyword(r, "minProperties")) != TF_TAPE_NONE)
@@ -152,6 +174,16 @@ tokfsm_status tf_keywords_object(reader *r)
         TF_TRY(read_required(r, value));
     if ((value = tf_keyword(r, "additionalProperties")) != TF_TAPE_NONE)
         TF_TRY(read_additional(r, value));
+    if ((value = tf_keyword(r, "patternProperties")) != TF_TAPE_NONE)
+        TF_TRY(read_pattern_properties(r, value));
+    if (ir->draft >= TOKFSM_DRAFT_6 && (value = tf_keyword(r, "propertyNames")) != TF_TAPE_NONE) {
+        r->s->has_object = 1;
+        TF_TRY(tf_schema_at(ir, value, "propertyNames", &r->s->property_names, r->err));
+    }
+    if (ir->draft >= TOKFSM_DRAFT_2019_09 &&
+        (value = tf_keyword(r, "unevaluatedProperties")) != TF_TAPE_NONE)
+        TF_TRY(tf_schema_at(ir, value, "unevaluatedProperties", &r->s->unevaluated_properties,
+                            r->err));
     return TOKFSM_OK;
 }
 
@@ -164,6 +196,27 @@ static tokfsm_status read_prefix_items(reader *r, uint32_t value, const char *ke
         return tf_keyword_malformed(r, value, keyword, "an array of schemas");
     r->s->has_array = 1;
     return tf_schema_list(ir, value, keyword, &r->s->prefix, &r->s->n_prefix, r->err);
+}
+
+/* contains and what speaks of its count or of what it leaves: Validation §6.4.4, Core §10.3.1.3. */
+static tokfsm_status read_contains(reader *r)
+{
+    tf_ir *ir = r->ir;
+    tf_schema *s = r->s;
+    uint32_t value = tf_keyword(r, "contains");
+    if (ir->draft < TOKFSM_DRAFT_6 || value == TF_TAPE_NONE)
+        return TOKFSM_OK;
+    s->has_array = 1;
+    s->min_contains = 1;
+    s->contains_evaluates = ir->draft >= TOKFSM_DRAFT_2020_12;
+    TF_TRY(tf_schema_at(ir, value, "contains", &s->contains, r->err));
+    if (ir->draft < TOKFSM_DRAFT_2019_09)
+        return TOKFSM_OK;
+    if ((value = tf_keyword(r, "minContains")) != TF_TAPE_NONE)
+        TF_TRY(read_count(r, value, "minContains", &s->min_contains));
+    if ((value = tf_keyword(r, "maxContains")) != TF_TAPE_NONE)
+        TF_TRY(read_count(r, value, "maxContains", &s->max_contains));
+    return TOKFSM_OK;
 }
 
 tokfsm_status tf_keywords_array(reader *r)
@@ -195,6 +248,16 @@ tokfsm_status tf_keywords_array(reader *r)
         TF_TRY(read_count(r, value, "maxItems", &s->max_items));
     if (s->min_items > 0 || s->max_items != TF_UNLIMITED)
         s->has_array = 1;
+    TF_TRY(read_contains(r));
+    if ((value = tf_keyword(r, "uniqueItems")) != TF_TAPE_NONE) {
+        if (NODE(value)->type != TF_JSON_TRUE && NODE(value)->type != TF_JSON_FALSE)
+            return tf_keyword_malformed(r, value, "uniqueItems", "a boolean");
+        s->unique_items = NODE(value)->type == TF_JSON_TRUE;
+        s->has_array |= s->unique_items;
+    }
+    if (ir->draft >= TOKFSM_DRAFT_2019_09 &&
+        (value = tf_keyword(r, "unevaluatedItems")) != TF_TAPE_NONE)
+        TF_TRY(tf_schema_at(ir, value, "unevaluatedItems", &s->unevaluated_items, r->err));
     return TOKFSM_OK;
 }
 
@@ -252,11 +315,25 @@ tokfsm_status tf_keywords_number(reader *r)
 
 tokfsm_status tf_keywords_string(reader *r)
 {
+    tf_ir *ir = r->ir;
     uint32_t value;
     if ((value = tf_keyword(r, "minLength")) != TF_TAPE_NONE)
         TF_TRY(read_count(r, value, "minLength", &r->s->min_length));
     if ((value = tf_keyword(r, "maxLength")) != TF_TAPE_NONE)
         TF_TRY(read_count(r, value, "maxLength", &r->s->max_length));
-    r->s->has_string = r->s->min_length > 0 || r->s->max_length != TF_UNLIMITED;
+    if ((value = tf_keyword(r, "pattern")) != TF_TAPE_NONE) {
+        if (NODE(value)->type != TF_JSON_STRING)
+            return tf_keyword_malformed(r, value, "pattern", "a string");
+        r->s->pattern = (tf_name){NODE(value)->text, NODE(value)->n};
+        r->s->pattern_node = value;
+    }
+    if (ir->options->format == TOKFSM_FORMAT_ASSERT &&
+        (value = tf_keyword(r, "format")) != TF_TAPE_NONE &&
+        NODE(value)->type == TF_JSON_STRING) {
+        r->s->format = (tf_name){NODE(value)->text, NODE(value)->n};
+        r->s->format_node = value;
+    }
+    r->s->has_string = r->s->min_length > 0 || r->s->max_length != TF_UNLIMITED ||
+                       r->s->pattern.text != NULL || r->s->format.text != NULL;
     return TOKFSM_OK;
 }
