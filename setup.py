@@ -24,9 +24,10 @@ SOURCES = {
     "schema": "decimal dialect keywords keywords_typed pointer refs tape tape_names tape_value",
     "regex": "charset escape formats parse unicode_names unicode_runs",
     "automaton": "atoms classes dfa formula intern lengths program",
-    "engine": "automaton bound budget_mask cache edits frames machine mask options spelling step step_string text walk",
-    "lower": "build cost disjoint evaluate expand explore kinds literals names negate "
-             "number_facts number_states numbers obligations satisfiable strings values",
+    "engine": "automaton bound budget_mask cache edits frames items machine mask match options plan reach room search "
+              "spelling step step_string text unique walk",
+    "lower": "build cost disjoint domain evaluate expand explore kinds literals names negate "
+             "number_facts number_states numbers obligations satisfiable strings unique values",
     "artifact": "open read_machine write",
     "matcher": "accept fill matcher row",
     "": "api_compile api_runtime",

@@ -36,8 +36,9 @@ typedef struct free_bounds {
 static bool is_plain(const tf_run *run, const tf_configuration *c)
 {
     if (!run->m->bytes_complete || run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL ||
-        c->literal == TF_MAYBE)
-        return false;
+        c->literal == TF_MAYBE || run->m->unique == TF_UNIQUE_PLANNED ||
+        (c->top != NULL && c->top->collects))
+        return false; /* what is written may matter to items to come */
     if (c->mode == TF_IN_NAME)
         return c->top->emitted == NULL && !c->top->kind->counts;
     return c->mode == TF_IN_STRING && ((const tf_strings *)c->at)->n_breaks > 0 &&

@@ -50,6 +50,7 @@ tf_frame *tf_frame_new(tf_run *run, const tf_frame *parent, const tf_kind *kind,
     frame->kind = kind;
     frame->alive = alive;
     frame->depth = parent == NULL ? 1 : parent->depth + 1;
+    frame->collects = (parent != NULL && parent->collects) || tf_unique_begins(kind, &alive);
     return frame;
 }
 
@@ -97,6 +98,17 @@ bool tf_lacks_other(const tf_frame *frame, uint32_t a, uint32_t name)
     return true;
 }
 
+bool tf_unique_begins(const tf_kind *kind, const tf_bits *alive)
+{
+    const uint64_t *words = tf_words(alive, kind->alternative_words);
+    if (kind->unique != NULL && tf_words_meet(kind->unique, words, kind->alternative_words))
+        return true;
+    for (uint32_t a = 0; kind->twins != NULL && a < kind->n_alternatives; a++)
+        if (kind->twins[a].second != TF_NONE && tf_word_bit(words, a))
+            return true;
+    return false;
+}
+
 bool tf_may_close(const tf_frame *frame, uint64_t *outcome)
 {
     const tf_kind *kind = frame->kind;
@@ -113,7 +125,8 @@ bool tf_may_close(const tf_frame *frame, uint64_t *outcome)
                 closes = (required[w] & ~frame->seen[w]) == 0;
             closes = closes && !tf_lacks_other(frame, a, TF_NONE);
         }
-        if (!closes || frame->count < kind->min_items[a])
+        if (!closes || frame->count < kind->min_items[a] ||
+            (kind->twins != NULL && tf_twins_wanting(frame, a)))
             continue;
         any = true;
         for (uint32_t w = 0; w < n_words; w++)

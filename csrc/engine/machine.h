@@ -135,6 +135,12 @@ typedef struct tf_items_cost {
     tf_cost item;          /* of each later item */
 } tf_items_cost;
 
+/* Two items that must be equal: those at `first` and `second`, each standing for all from `tail`
+   on if it is not below it. second TF_NONE: none must. */
+typedef struct tf_twins {
+    uint32_t first, second, tail;
+} tf_twins;
+
 struct tf_kind {
     const tf_value *value; /* the position that opened it */
     uint32_t is_object;
@@ -162,11 +168,20 @@ struct tf_kind {
 
     _Atomic(const tf_edge *) *edges;        /* [n_names + 1] or [n_classes] */
     _Atomic(const tf_items_cost *) items_cost; /* arrays, [n_alternatives] */
+    const uint64_t *unique;  /* arrays: alternatives without equal items; NULL: none */
+    const uint64_t *matched; /* ... whose first items must be matched with distinct values */
+    const tf_twins *twins;   /* arrays, [n_alternatives]; NULL: none */
 };
 
 /* ---- the machine ---- */
 
 typedef struct tf_machine tf_machine;
+
+enum {
+    TF_UNIQUE_NEVER,
+    TF_UNIQUE_FREE,   /* no array must have two items or more: costs of whole values hold */
+    TF_UNIQUE_PLANNED /* costs of whole values are too low; bounds are found by writing */
+};
 
 /* What a call carries along: budget, error, and whether something went wrong. */
 typedef struct tf_call {
@@ -208,6 +223,8 @@ struct tf_machine {
     tokfsm_allocator allocator;
     _Atomic(struct tf_cache *) cache; /* masks kept: cache.h */
     uint32_t names_pair;     /* a token can hold the end of one name and all of another */
+    uint32_t unique;         /* TF_UNIQUE_*: whether items are compared */
+    const uint32_t *pairs;   /* ... row of the tokens that can close a string and begin an item */
 };
 
 /* The lock round the hooks. */

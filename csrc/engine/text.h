@@ -12,6 +12,11 @@ bool tf_text_leave(tf_run *run, const tf_literal *literal, uint32_t pos, const t
  * after it): keeps the pending \u digits, and appends to c->text what it completes, if `keep`.
  */
 bool tf_text_take(tf_run *run, tf_configuration *c, uint8_t before, uint8_t byte, bool keep);
+/* Append n bytes (at most 4, or borrowed); false: no memory. */
+bool tf_text_append(tf_run *run, const tf_text **text, const uint8_t *bytes, uint32_t n,
+                    bool borrowed);
+/* Copy the text, which is chained from its end, into `out` of text->length bytes. */
+void tf_text_copy(const tf_text *text, uint8_t *out);
 bool tf_text_equal(const tf_text *a, const tf_text *b);
 /* Index of the literal whose text this is, or TF_NONE. */
 uint32_t tf_text_literal(const tf_text *text, const tf_strings *strings);

@@ -268,7 +268,7 @@ static tokfsm_status make_array(tf_build *b, const alternatives *all, tf_kind *k
     kind->first = first;
     kind->n_classes = m;
     kind->edges = tf_take(b, m * sizeof *kind->edges, &status);
-    return status;
+    return status == TOKFSM_OK ? tf_unique_kind(b, all->items, kind) : status;
 }
 
 /* ---- kinds and edges ---- */

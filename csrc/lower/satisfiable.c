@@ -169,6 +169,9 @@ static tokfsm_status container_satisfiable(tf_build *b, tf_oset *oset, bool obje
         TF_TRY(tf_spend(b->budget, b->err));
         if (all && object)
             TF_TRY(tf_counts_met(b, found->items[i], known_so_far, &all));
+        bool tight;
+        if (all && !object)
+            TF_TRY(tf_unique_met(b, found->items[i], &all, &tight));
         *met = all;
     }
     return TOKFSM_OK;
@@ -288,5 +291,8 @@ tokfsm_status tf_alternative_satisfiable(tf_build *b, const tf_alternative *alte
     TF_TRY(tf_each_need(b, alternative, object, meet_need, &need));
     if (*satisfiable && object)
         TF_TRY(tf_counts_met(b, alternative, tf_satisfiable, satisfiable));
+    bool tight;
+    if (*satisfiable && !object)
+        TF_TRY(tf_unique_met(b, alternative, satisfiable, &tight));
     return TOKFSM_OK;
 }

@@ -175,7 +175,6 @@ static const struct {
     {"propertyNames", TF_TYPE_OBJECT, TOKFSM_DRAFT_6, TOKFSM_DRAFT_2020_12},
     {"unevaluatedProperties", TF_TYPE_OBJECT, TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
     {"contains", TF_TYPE_ARRAY, TOKFSM_DRAFT_6, TOKFSM_DRAFT_2020_12},
-    {"uniqueItems", TF_TYPE_ARRAY, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
     {"unevaluatedItems", TF_TYPE_ARRAY, TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
     {"pattern", TF_TYPE_STRING, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
     {"$dynamicRef", TF_TYPE_ALL, TOKFSM_DRAFT_2020_12, TOKFSM_DRAFT_2020_12},
@@ -191,8 +190,6 @@ static const char *const formats[] = {
 static bool says_nothing(const tf_ir *ir, const char *keyword, uint32_t value)
 {
     const tf_tape_node *v = NODE(value);
-    if (strcmp(keyword, "uniqueItems") == 0)
-        return v->type == TF_JSON_FALSE;
     if (strcmp(keyword, "patternProperties") == 0)
         return v->type == TF_JSON_OBJECT && v->n == 0;
     return false;
