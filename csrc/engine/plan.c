@@ -37,8 +37,15 @@ uint32_t tf_bound(tf_run *run, const tf_configuration *c)
     tf_arena_mark mark = tf_arena_here(run->arena);
     bool found = tf_unique_alive(run, c);
     while (found && at.mode != TF_AT_END && !tf_is_complete(&at) && needs_plan(run, &at)) {
-        found = move(run, &at);
-        n++;
+        bool applies;
+        uint32_t n_bytes = 1;
+        tf_configuration end;
+        found = tf_unique_way(run, &at, &applies, &end, &n_bytes);
+        if (applies)
+            at = end;
+        else
+            found = found && move(run, &at);
+        n = tf_cost_add(n, n_bytes);
     }
     if (found)
         n = tf_cost_add(n, tf_bound_plain(run, &at));

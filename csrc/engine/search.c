@@ -281,12 +281,14 @@ static bool is_leaf(const tf_search *search, const tf_configuration *c)
     return c->mode == TF_AT_AFTER && c->top->depth == search->base;
 }
 
-static bool leaf(tf_run *run, const tf_search *search, const tf_configuration *c)
+static bool leaf(tf_run *run, tf_search *search, const tf_configuration *c, size_t n_bytes)
 {
+    search->end = *c;
+    search->n_bytes = (uint32_t)n_bytes;
     return search->leaf == NULL || search->leaf(search->context, run, c);
 }
 
-static bool run_levels(tf_run *run, const tf_search *search, level **levels, size_t *capacity)
+static bool run_levels(tf_run *run, tf_search *search, level **levels, size_t *capacity)
 {
     uint32_t typed = search->start->mode == TF_IN_NUMBER && search->start->text != NULL
                          ? search->start->text->length
@@ -297,7 +299,7 @@ static bool run_levels(tf_run *run, const tf_search *search, level **levels, siz
     for (;;) {
         if (enter) {
             tf_configuration after;
-            if (ends_number(run, search, &next, &after) && leaf(run, search, &after))
+            if (ends_number(run, search, &next, &after) && leaf(run, search, &after, depth))
                 return true;
             if (!tf_grow(&run->m->allocator, (void **)levels, depth, capacity, sizeof **levels)) {
                 run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a search");
@@ -330,7 +332,7 @@ static bool run_levels(tf_run *run, const tf_search *search, level **levels, siz
             !fits(run, search, &next, next.mode == TF_IN_NUMBER && l->c.mode == TF_IN_NUMBER ? typed : 0))
             continue;
         if (is_leaf(search, &next)) {
-            if (leaf(run, search, &next))
+            if (leaf(run, search, &next, depth))
                 return true;
             continue;
         }
@@ -338,7 +340,7 @@ static bool run_levels(tf_run *run, const tf_search *search, level **levels, siz
     }
 }
 
-bool tf_search_run(tf_run *run, const tf_search *search)
+bool tf_search_run(tf_run *run, tf_search *search)
 {
     level *levels = NULL;
     size_t capacity = 0;

@@ -159,7 +159,8 @@ static bool wants_twin(const tf_configuration *c, const tf_frame *frame, bool *a
 }
 
 /* By writing the item at hand of some frame to its end so that it is equal to an earlier one. */
-static bool some_twin_fits(tf_run *run, const tf_configuration *c, const tf_frame *watch)
+static bool some_twin_fits(tf_run *run, const tf_configuration *c, const tf_frame *watch,
+                           tf_search *search)
 {
     for (const tf_frame *frame = c->top; frame != NULL && frame->depth >= watch->depth;
          frame = frame->parent) {
@@ -167,9 +168,9 @@ static bool some_twin_fits(tf_run *run, const tf_configuration *c, const tf_fram
         if (!wants_twin(c, frame, &all))
             continue;
         for (const tf_child *child = frame->children; child != NULL; child = child->previous) {
-            tf_search search = {.start = c, .base = watch->depth, .of = frame,
-                                .target = child->value};
-            if (tf_search_run(run, &search))
+            *search = (tf_search){.start = c, .base = watch->depth, .of = frame,
+                                  .target = child->value};
+            if (tf_search_run(run, search))
                 return true;
             if (run->call.status != TOKFSM_OK)
                 return false;
@@ -232,24 +233,46 @@ static bool without_twins(tf_run *run, const tf_configuration *c, const tf_frame
     return true;
 }
 
-static bool find(tf_run *run, const tf_configuration *c, const tf_frame *watch)
+/* A way to the end of the item at hand of `watch`, by searching; *twins: some alternative needs
+   two equal items now. */
+static bool find(tf_run *run, const tf_configuration *c, const tf_frame *watch, bool *twins,
+                 tf_search *search)
 {
-    bool twins = false, all = false;
+    bool all = false;
+    *twins = false;
     for (const tf_frame *frame = c->top; frame != NULL && frame->depth >= watch->depth;
          frame = frame->parent) {
         bool here;
-        twins |= wants_twin(c, frame, &here);
+        *twins |= wants_twin(c, frame, &here);
         all |= here;
     }
-    if (twins && some_twin_fits(run, c, watch))
+    if (*twins && some_twin_fits(run, c, watch, search))
         return true;
     if (all || run->call.status != TOKFSM_OK)
         return false;
     tf_configuration rest = *c;
-    if (twins && !without_twins(run, c, watch, &rest))
+    if (*twins && !without_twins(run, c, watch, &rest))
         return false;
-    tf_search search = {.start = &rest, .base = watch->depth};
-    return tf_search_run(run, &search);
+    *search = (tf_search){.start = &rest, .base = watch->depth};
+    return tf_search_run(run, search);
+}
+
+bool tf_unique_way(tf_run *run, const tf_configuration *c, bool *applies, tf_configuration *end,
+                   uint32_t *n_bytes)
+{
+    const tf_frame *watch = tf_unique_watch(c);
+    *applies = false;
+    bool all;
+    for (const tf_frame *frame = c->top; watch != NULL && !*applies && frame != NULL && frame->depth >= watch->depth;
+         frame = frame->parent)
+        *applies = wants_twin(c, frame, &all);
+    if (!*applies)
+        return true;
+    tf_search search;
+    bool found = find(run, c, watch, applies, &search);
+    *end = search.end;
+    *n_bytes = search.n_bytes;
+    return found;
 }
 
 bool tf_unique_alive(tf_run *run, const tf_configuration *c)
@@ -261,7 +284,9 @@ bool tf_unique_alive(tf_run *run, const tf_configuration *c)
     if (watch == NULL || tf_room_suffices(run, c, watch))
         return run->call.status == TOKFSM_OK;
     tf_arena_mark mark = tf_arena_here(run->arena);
-    bool found = find(run, c, watch);
+    bool twins;
+    tf_search search;
+    bool found = find(run, c, watch, &twins, &search);
     tf_arena_back(run->arena, mark);
     return found && run->call.status == TOKFSM_OK;
 }

@@ -20,6 +20,10 @@ bool tf_unique_finish(tf_run *run, tf_configuration *c, const uint64_t *outcome)
 bool tf_unique_live(tf_run *run, const tf_configuration *c);
 /* The same inside a walk of literals alone. */
 bool tf_unique_alive(tf_run *run, const tf_configuration *c);
+/* Where an item at hand must become equal to another: a way to the end of the outermost item that
+   is compared, and its bytes. *applies false: none must. */
+bool tf_unique_way(tf_run *run, const tf_configuration *c, bool *applies, tf_configuration *end,
+                   uint32_t *n_bytes);
 /* The outermost frame whose item at hand is compared with others; NULL: none is. */
 const tf_frame *tf_unique_watch(const tf_configuration *c);
 
@@ -55,8 +59,10 @@ typedef struct tf_search {
     bool (*leaf)(void *context, tf_run *run, const tf_configuration *c); /* true: enough.
                                                                  NULL: the first will do */
     void *context;
+    tf_configuration end; /* the leaf that was enough, and the bytes that lead to it */
+    uint32_t n_bytes;
 } tf_search;
-bool tf_search_run(tf_run *run, const tf_search *search); /* whether a leaf was enough */
+bool tf_search_run(tf_run *run, tf_search *search); /* whether a leaf was enough */
 enum { TF_MAX_MOVES = 264 };
 /* The bytes to try from c on, best first. */
 uint32_t tf_search_moves(tf_run *run, const tf_search *search, const tf_configuration *c,
