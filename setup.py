@@ -26,8 +26,8 @@ SOURCES = {
     "automaton": "atoms classes dfa formula intern lengths program",
     "engine": "automaton bound budget_mask cache edits frames items machine mask match options plan reach room search "
               "spelling step step_string text unique walk",
-    "lower": "build cost disjoint domain evaluate expand explore kinds literals names negate "
-             "number_facts number_states numbers obligations satisfiable strings unique values",
+    "lower": "build cost disjoint domain equal_items evaluate expand explore kinds literals names negate "
+             "number_facts number_states numbers obligations satisfiable strings values",
     "artifact": "open read_machine write",
     "matcher": "accept fill matcher row",
     "": "api_compile api_runtime",

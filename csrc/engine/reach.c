@@ -125,6 +125,37 @@ static bool number_reachable(tf_run *run, const uint8_t *text, uint32_t n, const
 
 /* ---- the rest ---- */
 
+/* The character that begins at these bytes of UTF-8. */
+static uint32_t character(const uint8_t *bytes)
+{
+    if (bytes[0] < 0x80)
+        return bytes[0];
+    uint32_t more = bytes[0] < 0xE0 ? 1 : bytes[0] < 0xF0 ? 2 : 3;
+    uint32_t code = bytes[0] & (0x3Fu >> more);
+    for (uint32_t i = 1; i <= more; i++)
+        code = code << 6 | (bytes[i] & 0x3Fu);
+    return code;
+}
+
+/* Whether the digits of a \u so far are the first ones of this character's. */
+static bool escape_reachable(const tf_configuration *c, uint32_t code)
+{
+    static const uint8_t n_digits[TF_N_STR] = {
+        [TF_STR_U1] = 1, [TF_STR_U1D] = 1, [TF_STR_U2] = 2, [TF_STR_U2H] = 2, [TF_STR_U3] = 3,
+        [TF_STR_U3H] = 3, [TF_STR_HU1] = 1, [TF_STR_HU2] = 2, [TF_STR_HU3] = 3};
+    uint32_t first = code, second = 0, left = 4 * (4 - (uint32_t)n_digits[c->sub]);
+    if (code >= 0x10000) {
+        first = 0xD800 + ((code - 0x10000) >> 10);
+        second = 0xDC00 + (code & 0x3FFu);
+    }
+    if (c->sub >= TF_STR_HS && c->sub <= TF_STR_HU3) {
+        if (c->hex >> 16 != first || second == 0)
+            return false;
+        return c->sub < TF_STR_HU1 || (c->hex & 0xFFFFu) == second >> left;
+    }
+    return n_digits[c->sub] == 0 || c->hex == first >> left;
+}
+
 static bool string_reachable(tf_run *run, const tf_configuration *c, const tf_text *text,
                              const uint8_t *bytes, uint32_t n)
 {
@@ -133,12 +164,13 @@ static bool string_reachable(tf_run *run, const tf_configuration *c, const tf_te
         !tf_text_leave(run, c->low < c->high ? &s->literals[c->low] : NULL, c->pos, &text))
         return true;
     uint32_t length = text == NULL ? 0 : text->length;
-    if (length > n)
+    if (length > n || (length == n && c->sub != TF_STR_NORMAL))
         return false;
     for (; text != NULL; text = text->previous)
         if (memcmp(text->more ? text->more : text->bytes, bytes + text->length - text->n, text->n) != 0)
             return false;
-    return true;
+    return c->sub == TF_STR_NORMAL || c->sub >= TF_STR_C1 ||
+           escape_reachable(c, character(bytes + length));
 }
 
 static bool lexeme_reachable(tf_run *run, const tf_configuration *c, const tf_item *target,

@@ -170,7 +170,7 @@ static void string_moves(listing *l)
             if (s->literals[i].n_spelled <= c->pos)
                 continue;
             uint8_t byte = s->literals[i].spelled[c->pos];
-            if (!(listed[byte / 8] >> (byte % 8) & 1u))
+            if (!((uint32_t)listed[byte / 8] >> (byte % 8) & 1u))
                 add_rated(l, first, byte);
             listed[byte / 8] |= (uint8_t)(1u << (byte % 8));
         }
@@ -180,14 +180,14 @@ static void string_moves(listing *l)
     static const char likely[] = "a0A";
     for (uint32_t i = 0; name && c->sub == TF_STR_NORMAL && likely[i] != '\0'; i++) {
         uint8_t byte = (uint8_t)likely[i];
-        if (!(listed[byte / 8] >> (byte % 8) & 1u))
+        if (!((uint32_t)listed[byte / 8] >> (byte % 8) & 1u))
             add_rated(l, first, byte);
         listed[byte / 8] |= (uint8_t)(1u << (byte % 8));
     }
     for (uint32_t k = 0; k < 256; k++) {
         uint8_t byte = (uint8_t)(k < 0x9F ? k + 0x61 : k - 0x9F);
         if (byte != '\\' && tf_string_table()[c->sub][byte] < TF_N_STR &&
-            !(listed[byte / 8] >> (byte % 8) & 1u))
+            !((uint32_t)listed[byte / 8] >> (byte % 8) & 1u))
             add(l, byte);
     }
     if (tf_string_table()[c->sub]['\\'] < TF_N_STR)

@@ -51,7 +51,7 @@ typedef struct tf_fact {
 typedef struct tf_alternative {
     uint32_t n_atoms;
     const tf_obligation *atoms; /* in text order */
-    uint8_t distinct;           /* whether its items can all differ: unique.c */
+    uint8_t distinct;           /* whether its items can all differ: equal_items.c */
 } tf_alternative;
 
 static inline bool tf_same_alternative(const tf_alternative *a, const tf_alternative *b)
@@ -185,7 +185,7 @@ tokfsm_status tf_counts_met(tf_build *b, const tf_alternative *alternative,
                             tokfsm_status (*satisfiable)(tf_build *, tf_oset *, bool *),
                             bool *met);
 
-/* unique.c */
+/* equal_items.c */
 typedef struct tf_unique_facts {
     bool unique;    /* no two items may be equal */
     tf_twins twins; /* these two must be; second TF_NONE: none */

@@ -199,6 +199,7 @@ typedef struct chosen {
     uint32_t place; /* next to be decided */
     uint32_t next;  /* which value is next there; one past the last: the place stays empty */
     uint32_t n;
+    bool open; /* some item is any of many */
 } chosen;
 
 static tokfsm_status emit(lister *l, tf_domain *d, bool object, const tf_child *last, uint32_t n)
@@ -221,7 +222,7 @@ static const tf_child *append(lister *l, const tf_child *last, const tf_item *va
 static bool among(lister *l, const tf_child *last, const tf_item *item)
 {
     for (; last != NULL; last = last->previous)
-        if (tf_item_equal(l->run, last->value, item))
+        if (last->value != NULL && item != NULL && tf_item_equal(l->run, last->value, item))
             return true;
     return false;
 }
@@ -235,7 +236,8 @@ static bool has_twins(lister *l, const tf_twins *twins, const tf_child *last, ui
             k--;
             bool stand = (twins->first < twins->tail ? k == twins->first : k >= twins->tail) &&
                          (twins->second < twins->tail ? i == twins->second : i >= twins->tail);
-            if (stand && tf_item_equal(l->run, other->value, last->value))
+            if (stand && other->value != NULL && last->value != NULL &&
+                tf_item_equal(l->run, other->value, last->value))
                 return true;
         }
     }
@@ -256,13 +258,19 @@ static tokfsm_status list_array(lister *l, const path *p, const tf_alternative *
     tf_domain *places = tf_arena_zero(l->run->arena, ((size_t)n_prefix + 1) * sizeof *places);
     if (places == NULL)
         return no_memory(b);
+    /* So many that all other items of an array leave as many as are asked for. */
+    uint64_t wanted = (uint64_t)d->most + n_prefix + 1 + (facts.unique ? min : 0);
+    if (wanted > 4 * (uint64_t)TF_MAX_LISTED) {
+        d->unknown = true;
+        return TOKFSM_OK;
+    }
     uint64_t longest = max;
     bool some_many = false, tail = false;
     for (uint32_t i = 0; i <= n_prefix && i < max; i++) {
         tf_oset *oset;
         TF_TRY(tf_item_oset(b, alternative, i, &oset));
         if (oset != NULL)
-            TF_TRY(list(l, p, oset, d->most + n_prefix + 1, &places[i]));
+            TF_TRY(list(l, p, oset, (uint32_t)wanted, &places[i]));
         d->unknown |= places[i].unknown;
         if (places[i].n == 0 && !places[i].many) {
             longest = i;
@@ -274,14 +282,16 @@ static tokfsm_status list_array(lister *l, const path *p, const tf_alternative *
     if (longest < min)
         return TOKFSM_OK;
     bool plain = !facts.unique && facts.twins.second == TF_NONE;
-    /* Values without number at one place, or a tail without end. */
+    /* Values without number at one place, or a tail without end; the first of two equal items
+       stands for both. */
     if ((some_many && plain) || (tail && max == TF_UNLIMITED && !facts.unique) ||
-        (facts.unique && n_prefix == 0 && some_many)) {
+        (facts.twins.second != TF_NONE &&
+         places[facts.twins.first < n_prefix ? facts.twins.first : n_prefix].many)) {
         d->many = true;
         return TOKFSM_OK;
     }
-    if (some_many) { /* what a place without a list can do beside the others is not counted */
-        d->unknown = true;
+    if (some_many && !facts.unique) {
+        d->unknown = true; /* what the other places leave of equal items is not counted */
         return TOKFSM_OK;
     }
     struct { chosen *items; size_t n, capacity; } stack = {0};
@@ -289,7 +299,9 @@ static tokfsm_status list_array(lister *l, const path *p, const tf_alternative *
     chosen at = {0};
     for (bool enter = true; status == TOKFSM_OK && !d->many;) {
         if (enter) {
-            if (at.n >= min &&
+            if (at.n >= min && at.open)
+                d->many = true; /* whatever the other items are, it can differ from them */
+            else if (at.n >= min &&
                 (facts.twins.second == TF_NONE || has_twins(l, &facts.twins, at.last, at.n)))
                 status = emit(l, d, false, at.last, at.n);
             if (status == TOKFSM_OK &&
@@ -302,16 +314,18 @@ static tokfsm_status list_array(lister *l, const path *p, const tf_alternative *
         }
         chosen *top = &stack.items[stack.n - 1];
         const tf_domain *place = &places[top->n < n_prefix ? top->n : n_prefix];
-        if (top->n >= longest || top->next == place->n) {
+        if (top->n >= longest || top->next >= (place->many ? 1 : place->n)) {
             if (--stack.n == 0)
                 break;
             continue;
         }
-        const tf_item *item = place->items[top->next++];
+        const tf_item *item = place->many ? NULL : place->items[top->next];
+        top->next++;
         status = tf_spend(b->budget, b->err);
         if (facts.unique && among(l, top->last, item))
             continue;
-        at = (chosen){append(l, top->last, item, (tf_name){NULL, 0}), 0, 0, top->n + 1};
+        at = (chosen){append(l, top->last, item, (tf_name){NULL, 0}), 0, 0, top->n + 1,
+                      top->open || place->many};
         if (l->run->call.status != TOKFSM_OK)
             status = l->run->call.status;
         enter = true;
@@ -367,10 +381,10 @@ static tokfsm_status list_members(lister *l, const tf_name_list *names,
         if (next == place->n) {
             if (is_among(required, name))
                 continue;
-            at = (chosen){top->last, top->place + 1, 0, top->n};
+            at = (chosen){top->last, top->place + 1, 0, top->n, false};
         } else {
             at = (chosen){append(l, top->last, place->items[next], name), top->place + 1, 0,
-                          top->n + 1};
+                          top->n + 1, false};
         }
         if (l->run->call.status != TOKFSM_OK)
             status = l->run->call.status;
