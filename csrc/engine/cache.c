@@ -243,7 +243,8 @@ bool tf_cache_pairs(tf_machine *m, tf_arena *arena)
     const tf_trie *quote = &m->pack->quote;
     uint32_t n_ids = quote->n_nodes == 0 ? 0 : quote->first[quote->n_nodes];
     uint32_t *pairs = tf_arena_zero(arena, m->pack->n_words * sizeof *pairs);
-    if (pairs == NULL)
+    uint32_t *whole = tf_arena_zero(arena, m->pack->n_words * sizeof *whole);
+    if (pairs == NULL || whole == NULL)
         return false;
     for (uint32_t i = 0; i < n_ids; i++) {
         uint32_t n, at = 0;
@@ -256,8 +257,11 @@ bool tf_cache_pairs(tf_machine *m, tf_arena *arena)
             ;
         if (at < n)
             tf_set(pairs, quote->ids[i]);
+        if (at < n && (bytes[at] != '"' || memchr(bytes + at + 1, '"', n - at - 1) != NULL))
+            tf_set(whole, quote->ids[i]);
     }
     m->pairs = pairs;
+    m->whole_pairs = whole;
     return true;
 }
 

@@ -110,11 +110,45 @@ static bool walk_literals(tf_run *run, const tf_configuration *c, tf_edits *edit
     return tf_walk(run, &run->m->pack->all, &only, &edits->set, &edits->cleared);
 }
 
-/* Whether every token that keeps the string open, having room, is live. */
-static bool stays_live(tf_run *run, const tf_configuration *c, uint64_t room)
+static bool is_allowed(tf_run *run, const tf_configuration *c, uint32_t id)
+{
+    uint32_t n;
+    const uint8_t *bytes = tf_pack_token(run->m->pack, id, &n);
+    tf_configuration after = *c;
+    for (uint32_t i = 0; i < n; i++)
+        if (!tf_step(run, &after, bytes[i]))
+            return false;
+    return tf_is_live(run, &after);
+}
+
+/*
+ * Where what is written matters: the row of tokens that keep the string open and leave it room
+ * enough to become another one, whatever they write; the few longer ones by real steps.
+ */
+static bool stay_row_compared(tf_run *run, const tf_configuration *c, uint64_t room,
+                              tf_edits *edits)
 {
     uint64_t most = run->m->pack->stay_chars[c->sub];
-    return tf_unique_stays(run, c, room < most ? room : most);
+    if (room >= most && tf_unique_stays(run, c, most))
+        return stay_row(run, c, room, edits);
+    uint64_t spare = 1;
+    while (spare <= 4 && spare <= room && !tf_unique_stays(run, c, room - spare))
+        spare++;
+    tf_edits all = {0};
+    if (spare > 4 || spare > room || c->sub != TF_STR_NORMAL || !stay_row(run, c, room, &all) ||
+        !stay_row(run, c, room - spare, edits))
+        return false;
+    for (uint32_t w = 0; all.base != NULL && w < run->m->pack->n_words; w++) {
+        uint32_t left = all.base[w] & ~(edits->base == NULL ? 0 : edits->base[w]);
+        if (all.narrowed != NULL)
+            left &= all.narrowed[w];
+        for (uint32_t id = w * 32; left != 0; id++, left >>= 1)
+            if ((left & 1u) && is_allowed(run, c, id) && !tf_ids_add(&edits->set, run->arena, &id, 1)) {
+                run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a mask");
+                return false;
+            }
+    }
+    return run->call.status == TOKFSM_OK;
 }
 
 /* `settled`: where items are compared, what is written makes no difference. */
@@ -127,8 +161,11 @@ static bool mask_string(tf_run *run, const tf_configuration *c, bool settled, tf
     bool is_free = free_room(run, c, &room);
     if (run->call.status != TOKFSM_OK)
         return false;
-    if (!is_free || (!settled && !stays_live(run, c, room)) || !stay_row(run, c, room, edits)) {
-        edits->base = edits->narrowed = NULL;
+    if (!is_free || !(settled ? stay_row(run, c, room, edits)
+                              : stay_row_compared(run, c, room, edits))) {
+        if (run->call.status != TOKFSM_OK)
+            return false;
+        memset(edits, 0, sizeof *edits);
         return tf_walk(run, &pack->all, c, &edits->set, NULL);
     }
     bool plain = settled && c->sub == TF_STR_NORMAL && c->literal != TF_MAYBE && !s->hard_names &&
@@ -149,32 +186,22 @@ static bool make(tf_run *run, const tf_configuration *c, bool settled, tf_edits 
     return tf_walk(run, &run->m->pack->all, c, &edits->set, NULL);
 }
 
-static bool is_allowed(tf_run *run, const tf_configuration *c, uint32_t id)
-{
-    uint32_t n;
-    const uint8_t *bytes = tf_pack_token(run->m->pack, id, &n);
-    tf_configuration after = *c;
-    for (uint32_t i = 0; i < n; i++)
-        if (!tf_step(run, &after, bytes[i]))
-            return false;
-    return tf_is_live(run, &after);
-}
-
 /* Tokens that close the string and begin an item, by real steps: they alone meet what was written
    before. */
 static bool settle_pairs(tf_run *run, const tf_configuration *c, tf_edits *edits)
 {
+    const uint32_t *pairs = tf_unique_strings(run, c) ? run->m->whole_pairs : run->m->pairs;
     tf_ids set = edits->set;
     edits->set = (tf_ids){0};
     for (uint32_t i = 0; i < edits->before.n; i++) {
         uint32_t id = edits->before.items[i];
-        if (tf_bit(run->m->pairs, id) && !is_allowed(run, c, id) &&
+        if (tf_bit(pairs, id) && !is_allowed(run, c, id) &&
             !tf_ids_add(&edits->cleared, run->arena, &id, 1))
             goto no_memory;
     }
     for (uint32_t i = 0; i < set.n; i++) {
         uint32_t id = set.items[i];
-        if ((!tf_bit(run->m->pairs, id) || is_allowed(run, c, id)) &&
+        if ((!tf_bit(pairs, id) || is_allowed(run, c, id)) &&
             !tf_ids_add(&edits->set, run->arena, &id, 1))
             goto no_memory;
     }

@@ -69,6 +69,16 @@ static uint64_t number_room(tf_run *run, const tf_nstate *from, const tf_text *t
     }
     static const char bytes[] = "123456789-.0";
     const tf_number_rules *rules = from->rules;
+    /* A digit that leads to the same place again and again, where the number may end. */
+    const tf_nstate *at = from;
+    for (uint32_t i = 0; i < 4; i++) {
+        const tf_nstate *next = tf_number_step(run->m, at, '1', &run->call);
+        if (next == NULL || next == &tf_number_dead || !tf_has_byte(run->m, '1'))
+            break;
+        if (next == at && tf_word_bit(at->end, j))
+            return ENDLESS;
+        at = next;
+    }
     uint64_t n = tf_word_bit(from->end, j);
     uint32_t room = most > 1000 ? 2200 : (uint32_t)most * 2 + 200, n_queued = 0;
     typedef struct queued {
@@ -81,23 +91,23 @@ static uint64_t number_room(tf_run *run, const tf_nstate *from, const tf_text *t
     queue[n_queued++] = (queued){from, pointed_before, minus};
     for (uint32_t i = 0; i < n_queued && n <= most; i++)
         for (const char *byte = bytes; *byte != '\0' && n <= most; byte++) {
-            queued at = queue[i];
+            queued here = queue[i];
             if (!tf_has_byte(run->m, (uint8_t)*byte) || n_queued == room || !tf_run_spend(run))
                 continue;
             if (*byte == '.') {
                 bool fraction = run->m->options.numbers != TOKFSM_NUMBERS_PLAIN;
                 for (uint32_t w = 0; w < rules->n_words; w++)
-                    fraction |= (at.state->live[w] & alive[w] & ~rules->integers_only[w]) != 0;
+                    fraction |= (here.state->live[w] & alive[w] & ~rules->integers_only[w]) != 0;
                 if (!fraction)
                     continue;
             }
-            const tf_nstate *next = tf_number_step(run->m, at.state, (uint8_t)*byte, &run->call);
+            const tf_nstate *next = tf_number_step(run->m, here.state, (uint8_t)*byte, &run->call);
             if (next == NULL)
                 return 0;
             if (next == &tf_number_dead || !tf_word_bit(next->live, j))
                 continue;
-            bool pointed = at.pointed || *byte == '.';
-            bool nothing = *byte == '-' || (at.nothing && *byte == '0');
+            bool pointed = here.pointed || *byte == '.';
+            bool nothing = *byte == '-' || (here.nothing && *byte == '0');
             /* -0 is 0, and zeros at the end of a fraction add nothing. */
             n += tf_word_bit(next->end, j) && !(pointed && (*byte == '0' || *byte == '.')) && !nothing;
             queue[n_queued++] = (queued){next, pointed, nothing};
@@ -371,6 +381,29 @@ bool tf_unique_neutral(tf_run *run, const tf_configuration *c)
                 return false;
     }
     return run->call.status == TOKFSM_OK;
+}
+
+bool tf_unique_strings(tf_run *run, const tf_configuration *c)
+{
+    for (const tf_frame *frame = c->top; frame != NULL && frame->collects; frame = frame->parent) {
+        const tf_kind *kind = frame->kind;
+        const uint64_t *alive = tf_frame_alive(frame);
+        if (kind->is_object || kind->unique == NULL)
+            continue;
+        const tf_edge *edge =
+            tf_kind_edge(run->m, kind, tf_item_class(kind, frame->count), &run->call);
+        if (edge == NULL || edge->value == NULL)
+            return false;
+        const tf_strings *s = tf_value_strings(run->m, edge->value, &run->call);
+        if (s == NULL || s->n_breaks == 0)
+            return false;
+        const uint64_t *endless = s->breaks[s->n_breaks - 1].outcome;
+        for (uint32_t a = tf_words_next(alive, kind->alternative_words, 0); a != UINT32_MAX;
+             a = tf_words_next(alive, kind->alternative_words, a + 1))
+            if (!tf_word_bit(edge->admits, a) || !tf_word_bit(endless, edge->obligation[a]))
+                return false;
+    }
+    return true;
 }
 
 bool tf_unique_stays(tf_run *run, const tf_configuration *c, uint64_t n_chars)

@@ -46,6 +46,8 @@ uint64_t tf_value_room(tf_run *run, const tf_value *value, uint32_t j, uint64_t 
 /* Strings, for masks: what is written cannot become equal to anything, and there is room for
    every next item. */
 bool tf_unique_neutral(tf_run *run, const tf_configuration *c);
+/* Whether the next item of every array that is compared can be a string of any length. */
+bool tf_unique_strings(tf_run *run, const tf_configuration *c);
 /* Whether every way to go on inside the string, for `n_chars` characters more, is live. */
 bool tf_unique_stays(tf_run *run, const tf_configuration *c, uint64_t n_chars);
 
