@@ -251,7 +251,7 @@ static void lexeme_rooms(tf_run *run, const tf_configuration *c, uint64_t most, 
 static bool goes_on(tf_run *run, const tf_configuration *c, uint32_t a)
 {
     if ((c->mode != TF_IN_NAME && c->mode != TF_AT_NAME) ||
-        (c->mode == TF_AT_NAME && c->gap == TF_GAP_OPEN))
+        (c->mode == TF_AT_NAME && c->gap == TF_GAP_OPEN && c->n == 0))
         return run->m->bytes_complete;
     const tf_frame *frame = c->top;
     tf_scratch_words alive;
@@ -279,6 +279,13 @@ static uint64_t to_match(const tf_frame *frame, uint32_t a)
     return kind->min_items[a] > frame->count ? kind->min_items[a] - frame->count : 0;
 }
 
+/* The line break before the bracket is written, so nothing else can come. */
+static bool closing(const tf_run *run, const tf_configuration *c)
+{
+    return c->mode == TF_AT_AFTER && c->n > 0 &&
+           run->m->options.whitespace == TOKFSM_WHITESPACE_INDENT;
+}
+
 static uint64_t frame_room(tf_run *run, const tf_configuration *c, const tf_frame *frame,
                            uint32_t a, uint64_t child, uint64_t most)
 {
@@ -294,7 +301,7 @@ static uint64_t frame_room(tf_run *run, const tf_configuration *c, const tf_fram
         if (kind->twins != NULL && tf_twins_wanting(frame, a) && tf_twins_last_chance(frame, a))
             n = 0;
     }
-    if (n == 0 || n > most)
+    if (n == 0 || n > most || (frame == c->top && closing(run, c)))
         return n;
     uint64_t more = kind->is_object ? members_room(run, kind, a, frame->count, frame->seen, most, NESTING)
                                     : items_room(run, kind, a, frame->count, most, NESTING);

@@ -240,7 +240,7 @@ uint32_t tf_search_moves(tf_run *run, const tf_search *search, const tf_configur
 
 /* ---- the search ---- */
 
-/* Members that the search itself adds come in ascending order, so that each set of them comes
+/* Members that the search itself begins come in ascending order, so that each set of them comes
    once. */
 static bool in_order(const tf_search *search, const tf_frame *before, const tf_frame *after)
 {
@@ -250,7 +250,8 @@ static bool in_order(const tf_search *search, const tf_frame *before, const tf_f
     while (frame != NULL && frame->depth > before->depth)
         frame = frame->parent;
     bool touched = frame == NULL || frame->depth < before->depth || frame->kind != before->kind ||
-                   before->count > frame->count;
+                   before->count > frame->count + (search->start->mode == TF_IN_NAME &&
+                                                   frame == search->start->top);
     return !touched || after->last > before->last || after->last == after->kind->n_names + 1;
 }
 
@@ -347,6 +348,13 @@ bool tf_search_run(tf_run *run, tf_search *search)
     uint8_t before = run->searching;
     run->searching = 1;
     bool found = run_levels(run, search, &levels, &capacity) && run->call.status == TOKFSM_OK;
+    search->path = NULL;
+    if (found && search->leaf == NULL) {
+        uint8_t *path = tf_arena_take(run->arena, search->n_bytes);
+        for (uint32_t i = 0; path != NULL && i < search->n_bytes; i++)
+            path[i] = levels[i].moves[levels[i].next - 1];
+        search->path = path;
+    }
     run->searching = before;
     tf_release(&run->m->allocator, levels);
     return found;

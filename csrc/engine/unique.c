@@ -275,6 +275,16 @@ bool tf_unique_way(tf_run *run, const tf_configuration *c, bool *applies, tf_con
     return found;
 }
 
+bool tf_unique_path(tf_run *run, const tf_configuration *c, tf_search *search)
+{
+    const tf_frame *watch = tf_unique_watch(c);
+    bool twins;
+    search->path = NULL;
+    if (watch == NULL || tf_room_suffices(run, c, watch))
+        return run->call.status == TOKFSM_OK;
+    return find(run, c, watch, &twins, search);
+}
+
 bool tf_unique_alive(tf_run *run, const tf_configuration *c)
 {
     if (c->top == NULL || !c->top->collects || run->searching ||

@@ -120,7 +120,7 @@ def walk(rng: random.Random, automaton: tokfsm.Automaton, vocab: tokfsm.Vocabula
     matcher, text = automaton.matcher(), b""
     bitmask = tokfsm.allocate_token_bitmask(1, automaton.vocab_size)
     n_free, budget = rng.choice((0, 3, 8, 14)), None
-    for step in range(400):
+    for step in range(2500):
         if step == n_free:
             budget = matcher.min_tokens
         allowed = allowed_of(matcher, bitmask, budget)
