@@ -189,6 +189,7 @@ tokfsm_status tf_evaluate_schema(tf_build *b, uint32_t id, const tf_scalar *scal
 /* Visit the schemas that apply in place to values of the obligations. */
 typedef tokfsm_status (*tf_schema_visitor)(tf_build *b, void *context, const tf_schema *schema);
 typedef tokfsm_status (*tf_node_visitor)(tf_build *b, void *context, uint32_t node);
+tokfsm_status tf_visit_schema(tf_build *b, uint32_t id, tf_schema_visitor schema, void *context);
 tokfsm_status tf_visit_in_place(tf_build *b, const tf_value *value, tf_schema_visitor schema,
                                 tf_node_visitor equals, void *context);
 

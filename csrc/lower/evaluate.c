@@ -280,53 +280,84 @@ tokfsm_status tf_evaluate(tf_build *b, const tf_oset *oset, const tf_scalar *sca
 }
 
 /* Depth-first over in-place applicators, each schema once. */
+typedef struct in_place {
+    tf_build *b;
+    uint32_t *marks; /* a bit each schema */
+    struct { uint32_t *items; size_t n, capacity; } stack;
+} in_place;
+
+static tokfsm_status in_place_push(in_place *p, uint32_t id)
+{
+    if (p->marks[id / 32] >> (id % 32) & 1u)
+        return TOKFSM_OK;
+    p->marks[id / 32] |= (uint32_t)1 << (id % 32);
+    if (!tf_grow(&p->b->arena.allocator, (void **)&p->stack.items, p->stack.n, &p->stack.capacity,
+                 sizeof *p->stack.items))
+        return tf_fail(p->b->err, TOKFSM_E_NOMEM, "no memory while compiling");
+    p->stack.items[p->stack.n++] = id;
+    return TOKFSM_OK;
+}
+
+static tokfsm_status in_place_run(in_place *p, tf_schema_visitor schema, void *context)
+{
+    while (p->stack.n > 0) {
+        const tf_schema *s = &p->b->ir.schemas[p->stack.items[--p->stack.n]];
+        TF_TRY(tf_spend(p->b->budget, p->b->err));
+        TF_TRY(schema(p->b, context, s));
+        for (uint32_t j = 0;; j++) {
+            uint32_t child = tf_in_place(s, j);
+            if (child == TF_NO_SCHEMA)
+                break;
+            TF_TRY(in_place_push(p, child));
+        }
+    }
+    return TOKFSM_OK;
+}
+
+static tokfsm_status in_place_begin(tf_build *b, in_place *p)
+{
+    size_t n_bytes = ((size_t)b->ir.n_schemas + 31) / 32 * sizeof *p->marks;
+    *p = (in_place){.b = b, .marks = tf_allocate(&b->arena.allocator, n_bytes)};
+    if (p->marks == NULL)
+        return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
+    memset(p->marks, 0, n_bytes);
+    return TOKFSM_OK;
+}
+
+static void in_place_end(in_place *p)
+{
+    tf_release(&p->b->arena.allocator, p->stack.items);
+    tf_release(&p->b->arena.allocator, p->marks);
+}
+
+tokfsm_status tf_visit_schema(tf_build *b, uint32_t id, tf_schema_visitor schema, void *context)
+{
+    in_place p;
+    TF_TRY(in_place_begin(b, &p));
+    tokfsm_status status = in_place_push(&p, id);
+    if (status == TOKFSM_OK)
+        status = in_place_run(&p, schema, context);
+    in_place_end(&p);
+    return status;
+}
+
 tokfsm_status tf_visit_in_place(tf_build *b, const tf_value *value, tf_schema_visitor schema,
                                 tf_node_visitor equals, void *context)
 {
-    tokfsm_allocator *a = &b->arena.allocator;
-    struct { uint32_t *items; size_t n, capacity; } stack = {0};
-    uint32_t *marks = NULL;
+    in_place p;
+    TF_TRY(in_place_begin(b, &p));
     tokfsm_status status = TOKFSM_OK;
-    size_t n_mark_words = ((size_t)b->ir.n_schemas + 31) / 32;
-    marks = tf_allocate(a, n_mark_words * sizeof *marks);
-    if (marks == NULL)
-        return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
-    memset(marks, 0, n_mark_words * sizeof *marks);
     for (uint32_t i = 0; i < value->n && status == TOKFSM_OK; i++) {
         const tf_oset *oset = tf_value_oset(b, value, i);
         for (uint32_t k = 0; k < oset->n && status == TOKFSM_OK; k++) {
             uint32_t index = tf_obligation_index(oset->items[k]);
             uint32_t tag = tf_obligation_tag(oset->items[k]);
-            if (tag == TF_EQUALS || tag == TF_DIFFERS) {
-                status = equals(b, context, index);
-                continue;
-            }
-            stack.n = 0;
-            for (;;) {
-                if (!(marks[index / 32] >> (index % 32) & 1u)) {
-                    marks[index / 32] |= (uint32_t)1 << (index % 32);
-                    const tf_schema *s = &b->ir.schemas[index];
-                    status = schema(b, context, s);
-                    for (uint32_t j = 0; status == TOKFSM_OK; j++) {
-                        uint32_t child = tf_in_place(s, j);
-                        if (child == TF_NO_SCHEMA)
-                            break;
-                        if (!tf_grow(a, (void **)&stack.items, stack.n, &stack.capacity,
-                                     sizeof *stack.items))
-                            status = tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
-                        else
-                            stack.items[stack.n++] = child;
-                    }
-                    if (status == TOKFSM_OK)
-                        status = tf_spend(b->budget, b->err);
-                }
-                if (status != TOKFSM_OK || stack.n == 0)
-                    break;
-                index = stack.items[--stack.n];
-            }
+            status = tag == TF_EQUALS || tag == TF_DIFFERS ? equals(b, context, index)
+                                                           : in_place_push(&p, index);
+            if (status == TOKFSM_OK)
+                status = in_place_run(&p, schema, context);
         }
     }
-    tf_release(a, stack.items);
-    tf_release(a, marks);
+    in_place_end(&p);
     return status;
 }

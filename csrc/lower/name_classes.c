@@ -37,27 +37,11 @@ static tokfsm_status visit_patterns_of(tf_build *b, void *context, const tf_sche
     return TOKFSM_OK;
 }
 
-static tokfsm_status no_value(tf_build *b, void *context, uint32_t node)
-{
-    (void)b, (void)context, (void)node;
-    return TOKFSM_OK;
-}
-
-static tokfsm_status visit_name_schema(tf_build *b, uint32_t schema, pattern_visit *v)
-{
-    tf_obligation o = tf_obligation_of(schema, TF_HOLDS);
-    tf_oset *oset;
-    const tf_value *value;
-    TF_TRY(tf_oset_of(b, &o, 1, &oset));
-    TF_TRY(tf_value_of(b, &oset, 1, &value));
-    return tf_visit_in_place(b, value, visit_patterns_of, no_value, v);
-}
-
 tokfsm_status tf_each_spelled_name(tf_build *b, uint32_t schema, tf_name_visitor visit,
                                    void *context)
 {
     pattern_visit v = {.name = visit, .context = context};
-    return visit_name_schema(b, schema, &v);
+    return tf_visit_schema(b, schema, visit_patterns_of, &v);
 }
 
 tokfsm_status tf_each_name_pattern(tf_build *b, const tf_alternative *alternative,
@@ -73,7 +57,7 @@ tokfsm_status tf_each_name_pattern(tf_build *b, const tf_alternative *alternativ
         for (uint32_t k = 0; k < s->n_pattern_properties; k++)
             TF_TRY(visit(context, s->pattern_properties[k].number));
         if (s->property_names != TF_NO_SCHEMA)
-            TF_TRY(visit_name_schema(b, s->property_names, &v));
+            TF_TRY(tf_visit_schema(b, s->property_names, visit_patterns_of, &v));
     }
     return TOKFSM_OK;
 }
@@ -224,12 +208,10 @@ static tokfsm_status make_classes(tf_build *b, pattern_list *list, const tf_lite
     bool finite = false;
     for (uint32_t i = 0; i < s.n; i++) {
         tf_dfa_state_id start;
-        const tf_dfa_lengths *lengths;
+        items[i].matches = s.matches[i];
         TF_TRY(tf_dfa_start(s.set->dfa, s.language[i], b->budget, &start, b->err));
-        TF_TRY(tf_dfa_lengths_of(s.set->dfa, start, b->budget, &lengths, b->err));
-        items[i] = (tf_name_class){s.matches[i],
-                                   lengths->longest == TF_DFA_UNBOUNDED ? UINT64_MAX : 0};
-        finite |= lengths->longest != TF_DFA_UNBOUNDED;
+        TF_TRY(tf_count_strings(b, s.set->dfa, &start, 1, &items[i].n_names));
+        finite |= items[i].n_names != UINT64_MAX;
     }
     classes->set = s.set;
     classes->n = s.n;
