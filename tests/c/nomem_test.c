@@ -134,7 +134,7 @@ static void make_record(const scene *s, tokfsm_pack *pack, uint32_t seed, record
     tokfsm_options o = options_of(s);
     uint32_t stop = N_TOKENS - 1;
     memset(r, 0, sizeof *r);
-    CHECK(tokfsm_compile((const uint8_t *)s->schema, strlen(s->schema), pack, &stop, 1, &o, NULL, NULL,
+    CHECK(tokfsm_compile((const uint8_t *)s->schema, strlen(s->schema), NULL, 0, pack, &stop, 1, &o, NULL, NULL,
                          NULL, &automaton, NULL) == TOKFSM_OK);
     CHECK(tokfsm_matcher_new(automaton, NULL, 0, TOKFSM_UNBOUNDED, &m, NULL) == TOKFSM_OK);
     r->n_words = tokfsm_matcher_mask_words(m);
@@ -237,7 +237,7 @@ static tokfsm_status compile(const scene *s, tokfsm_pack *pack, const tokfsm_all
 {
     tokfsm_options o = options_of(s);
     uint32_t stop = N_TOKENS - 1;
-    return tokfsm_compile((const uint8_t *)s->schema, strlen(s->schema), pack, &stop, 1, &o, a, limits,
+    return tokfsm_compile((const uint8_t *)s->schema, strlen(s->schema), NULL, 0, pack, &stop, 1, &o, a, limits,
                           cancel, automaton, NULL);
 }
 
