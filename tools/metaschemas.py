@@ -38,7 +38,7 @@ def lines(text: str) -> list[str]:
     return [*found, line]
 
 
-def main() -> None:
+def write(target: Path) -> None:
     folder = Path(jsonschema_specifications.__file__).parent / "schemas"
     texts, table = [], []
     for draft in DRAFTS:
@@ -54,8 +54,8 @@ def main() -> None:
             table.append(f'    {{"{uri.split("//")[1]}", {len(text)}, {name}, sizeof {name} / sizeof *{name}}},\n')
     found = HEAD + "".join(texts) + "\nconst tf_metaschema tf_metaschemas[] = {\n" + "".join(table) + "};\n"
     found += "const uint32_t tf_n_metaschemas = sizeof tf_metaschemas / sizeof *tf_metaschemas;\n"
-    (Path(sys.argv[1]) / "metaschemas.c").write_text(found, encoding="utf-8")
+    (target / "metaschemas.c").write_text(found, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    write(Path(sys.argv[1]))

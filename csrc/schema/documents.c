@@ -247,6 +247,20 @@ static tokfsm_status add_given(tf_documents *d, uint32_t i, tokfsm_error *err)
                                   .resource = TF_NO_RESOURCE, .given = i}, &id, err);
 }
 
+/* Whether `$schema` of the schema's own root names a document that is given. */
+static tokfsm_status names_given(tf_documents *d, bool *given, tokfsm_error *err)
+{
+    uint32_t value = tf_tape_get(d->tape, 0, "$schema", 7), root = TF_TAPE_NONE;
+    if (value != TF_TAPE_NONE && d->tape->nodes[value].type == TF_JSON_STRING) {
+        tf_span before, fragment;
+        tf_uri_split((tf_span){d->tape->nodes[value].text, d->tape->nodes[value].n}, &before,
+                     &fragment);
+        TF_TRY(tf_documents_given(d, before, &root, err));
+    }
+    *given = root != TF_TAPE_NONE;
+    return TOKFSM_OK;
+}
+
 tokfsm_status tf_documents_begin(tf_documents *d, tf_tape *tape, uint32_t draft_option,
                                  const tokfsm_resource *given, size_t n_given,
                                  const tokfsm_limits *limits, tf_budget *budget, tf_arena *arena,
@@ -269,7 +283,11 @@ tokfsm_status tf_documents_begin(tf_documents *d, tf_tape *tape, uint32_t draft_
     d->all_read = n_given == 0;
     d->dialect = (tf_dialect){draft_option == TOKFSM_DRAFT_AUTO ? TOKFSM_DRAFT_2020_12 : draft_option,
                               TF_VOCABULARY_ALL};
-    TF_TRY(tf_dialect_of(d, 0, d->dialect, &d->dialect, err));
+    bool heeded = draft_option == TOKFSM_DRAFT_AUTO;
+    if (!heeded) /* $schema then says nothing but which vocabularies, if its metaschema is given */
+        TF_TRY(names_given(d, &heeded, err));
+    if (heeded)
+        TF_TRY(tf_dialect_of(d, 0, d->dialect, &d->dialect, err));
     if (draft_option != TOKFSM_DRAFT_AUTO)
         d->dialect.draft = draft_option;
     uint32_t resource;

@@ -104,7 +104,7 @@ static tokfsm_status read_dependents(reader *r)
         {"dependentRequired", TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
         {"dependentSchemas", TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
         /* gone from 2019-09 on, but still read there, as the specification suggests */
-        {"dependencies", TOKFSM_DRAFT_4, TOKFSM_DRAFT_7},
+        {"dependencies", TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
     };
     tf_ir *ir = r->ir;
     struct { tf_dependent *items; size_t n, capacity; } all = {0};
