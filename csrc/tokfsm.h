@@ -219,8 +219,9 @@ TOKFSM_API tokfsm_status tokfsm_automaton_precompile(tokfsm_automaton *automaton
 /* ---- artifact ---- */
 
 /**
- * Serialise, exploring first what is not yet explored. The bytes depend on
- * schema, vocabulary and options alone. *bytes is owned (tokfsm_bytes_free).
+ * Serialise, exploring first what is not yet explored. The bytes depend on the
+ * schema, the documents that it reaches, vocabulary and options alone. *bytes is
+ * owned (tokfsm_bytes_free).
  */
 TOKFSM_API tokfsm_status tokfsm_automaton_save(tokfsm_automaton *automaton,
                                                int32_t embed_pack, uint8_t **bytes,
@@ -260,7 +261,7 @@ TOKFSM_API void tokfsm_automaton_options(const tokfsm_automaton *automaton,
                                          tokfsm_options *options);
 TOKFSM_API void tokfsm_automaton_statistics(const tokfsm_automaton *automaton,
                                             tokfsm_statistics *statistics);
-/** Schema text as compiled; borrowed; NULL if the artifact left it out. */
+/** Schema text as compiled, other documents left out; borrowed; NULL if the artifact left it out. */
 TOKFSM_API const uint8_t *tokfsm_automaton_schema(const tokfsm_automaton *automaton,
                                                   size_t *n_bytes);
 /** Default stop set; borrowed. */

@@ -6,9 +6,9 @@
 
 uint32_t tf_keyword(const reader *r, const char *name)
 {
-    return tf_dialect_knows(r->dialect, name)
-               ? tf_tape_get(r->ir->tape, r->node, name, strlen(name))
-               : TF_TAPE_NONE;
+    if (r->dialect.vocabularies != TF_VOCABULARY_ALL && !tf_dialect_knows(r->dialect, name))
+        return TF_TAPE_NONE;
+    return tf_tape_get(r->ir->tape, r->node, name, strlen(name));
 }
 
 tokfsm_status tf_keyword_no_memory(tokfsm_error *err)
