@@ -4,6 +4,7 @@
 #include "engine/cache.h"
 #include "engine/options.h"
 #include "lower/explore.h"
+#include "lower/patterns.h"
 
 static void free_build(tokfsm_automaton *automaton)
 {
@@ -20,6 +21,8 @@ static tokfsm_statistics statistics_of(const tokfsm_automaton *automaton)
     s.values = b->values.n;
     s.frames = b->kinds.n;
     s.number_states = b->nstates.n;
+    s.contents = b->contents.n;
+    s.string_states = tf_build_n_content_states(b);
     for (size_t i = 0; i < b->values.n; i++) {
         const tf_strings *strings =
             atomic_load_explicit(&b->values.items[i]->strings, memory_order_acquire);

@@ -243,8 +243,9 @@ TOKFSM_API tokfsm_status tokfsm_artifact_probe(const uint8_t *bytes, size_t n_by
 typedef struct tokfsm_statistics {
     uint64_t values;        /* value positions */
     uint64_t frames;        /* frame states, objects and arrays */
-    uint64_t string_states;
+    uint64_t string_states; /* of literals, lengths, patterns and formats */
     uint64_t number_states;
+    uint64_t contents;      /* automata of patterns and formats */
     uint64_t masks;         /* masks kept */
     uint64_t mask_bytes;
     uint64_t bytes;         /* memory of the automaton, beside the pack */

@@ -134,6 +134,7 @@ cdef extern from "tokfsm.h" nogil:
         uint64_t frames
         uint64_t string_states
         uint64_t number_states
+        uint64_t contents
         uint64_t masks
         uint64_t mask_bytes
         uint64_t bytes

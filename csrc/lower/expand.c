@@ -8,6 +8,7 @@
 #include "expand.h"
 
 #include "disjoint.h"
+#include "name_classes.h"
 
 static tokfsm_status no_memory(tf_build *b)
 {
@@ -241,7 +242,7 @@ static tokfsm_status expand_equal(expansion *e, partial *p, uint32_t node, bool 
 static tokfsm_status finish(expansion *e, const partial *p)
 {
     tf_build *b = e->b;
-    tf_alternative wanted = {p->n_atoms, p->atoms};
+    tf_alternative wanted = {p->n_atoms, p->atoms, NULL};
     for (size_t i = 0; i < e->found.n; i++)
         if (tf_same_alternative(e->found.items[i], &wanted))
             return TOKFSM_OK;
@@ -255,7 +256,7 @@ static tokfsm_status finish(expansion *e, const partial *p)
         return status;
     if (p->n_atoms > 0)
         memcpy(atoms, p->atoms, p->n_atoms * sizeof *atoms);
-    *made = (tf_alternative){p->n_atoms, atoms};
+    *made = (tf_alternative){p->n_atoms, atoms, NULL};
     if (!tf_grow(&b->arena.allocator, (void **)&e->found.items, e->found.n, &e->found.capacity,
                  sizeof *e->found.items))
         return no_memory(b);
@@ -272,7 +273,7 @@ static tokfsm_status expand_outside(expansion *e, partial *p, uint32_t id, bool 
     tf_build *b = e->b;
     const tf_schema *s = &b->ir.schemas[id];
     choice *c = tf_choice_new(e);
-    tf_alternative so_far = {p->n_atoms, p->atoms};
+    tf_alternative so_far = {p->n_atoms, p->atoms, NULL};
     tf_name_list names = {.b = b};
     tokfsm_status status = tf_each_name(b, &so_far, tf_name_list_add, &names);
     for (size_t i = 0; i < names.n && status == TOKFSM_OK; i++) {
@@ -283,8 +284,11 @@ static tokfsm_status expand_outside(expansion *e, partial *p, uint32_t id, bool 
     }
     tf_name_list_free(&names);
     TF_TRY(status);
-    tf_oset *other;
-    TF_TRY(tf_member_oset(b, &so_far, NULL, 0, &other));
+    const tf_name_classes *classes;
+    tf_oset *other = NULL;
+    TF_TRY(tf_name_classes_own(b, &so_far, &classes));
+    for (uint32_t i = 0; i < classes->n && other == NULL; i++)
+        TF_TRY(tf_other_oset(b, &so_far, classes, i, &other));
     if (other != NULL) {
         /* Names that no atom speaks of are admitted: one may be the witness. */
         if (!b->ir.schemas[s->additional].is_false)

@@ -80,6 +80,10 @@ tokfsm_status tf_negate_schema(expansion *e, uint32_t id, choice **ways, bool *m
     *met = s->is_false || !(s->types & e->types);
     if (*met)
         return TOKFSM_OK;
+    if (e->object && (s->n_pattern_properties > 0 || s->property_names != TF_NO_SCHEMA))
+        return tf_fail_node(e->b->err, TOKFSM_E_UNSUPPORTED, &e->b->tape, s->node,
+                            s->n_pattern_properties > 0 ? "patternProperties" : "propertyNames",
+                            "names by patterns are not supported where the schema must fail");
     choice *c = *ways = tf_choice_new(e);
     if (e->object)
         object_ways(e, s, id, c);

@@ -49,6 +49,7 @@ typedef struct tf_pattern_property {
     tf_name pattern;
     uint32_t node;   /* of the pattern's name on the tape */
     uint32_t schema;
+    uint32_t number; /* lower/patterns.c: the pattern's */
 } tf_pattern_property;
 
 typedef struct tf_schema {

@@ -136,19 +136,10 @@ static const struct {
     uint32_t types;     /* the only types of value that it speaks of */
     uint32_t from, to;  /* drafts that know it */
 } unsupported[] = {
-    {"patternProperties", TF_TYPE_OBJECT, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
-    {"propertyNames", TF_TYPE_OBJECT, TOKFSM_DRAFT_6, TOKFSM_DRAFT_2020_12},
     {"unevaluatedProperties", TF_TYPE_OBJECT, TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
     {"contains", TF_TYPE_ARRAY, TOKFSM_DRAFT_6, TOKFSM_DRAFT_2020_12},
     {"uniqueItems", TF_TYPE_ARRAY, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
     {"unevaluatedItems", TF_TYPE_ARRAY, TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
-    {"pattern", TF_TYPE_STRING, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
-};
-
-static const char *const formats[] = {
-    "date-time", "date", "time", "duration", "email", "idn-email", "hostname", "idn-hostname",
-    "ipv4", "ipv6", "uri", "uri-reference", "iri", "iri-reference", "uuid", "uri-template",
-    "json-pointer", "relative-json-pointer", "regex",
 };
 
 static bool says_nothing(const tf_ir *ir, const char *keyword, uint32_t value)
@@ -156,8 +147,6 @@ static bool says_nothing(const tf_ir *ir, const char *keyword, uint32_t value)
     const tf_tape_node *v = NODE(value);
     if (strcmp(keyword, "uniqueItems") == 0)
         return v->type == TF_JSON_FALSE;
-    if (strcmp(keyword, "patternProperties") == 0)
-        return v->type == TF_JSON_OBJECT && v->n == 0;
     return false;
 }
 
@@ -175,13 +164,6 @@ static tokfsm_status refuse_unsupported(reader *r)
         return tf_fail_node(r->err, TOKFSM_E_UNSUPPORTED, ir->tape, value, name,
                             "the keyword %s is not supported", name);
     }
-    uint32_t format = tf_keyword(r, "format");
-    if (format != TF_TAPE_NONE && ir->options->format == TOKFSM_FORMAT_ASSERT &&
-        (r->s->types & TF_TYPE_STRING) && NODE(format)->type == TF_JSON_STRING)
-        for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-            if (strcmp(NODE(format)->text, formats[i]) == 0)
-                return tf_fail_node(r->err, TOKFSM_E_UNSUPPORTED, ir->tape, format, "format",
-                                    "the format %s is not supported", formats[i]);
     return TOKFSM_OK;
 }
 

@@ -147,7 +147,7 @@ static tokfsm_status read_pattern_properties(reader *r, uint32_t value)
         return tf_keyword_no_memory(r->err);
     uint32_t n = 0;
     for (uint32_t name = value + 1; name < NODE(value)->next; name = NODE(name + 1)->next) {
-        list[n] = (tf_pattern_property){{NODE(name)->text, NODE(name)->n}, name, TF_NO_SCHEMA};
+        list[n] = (tf_pattern_property){{NODE(name)->text, NODE(name)->n}, name, TF_NO_SCHEMA, 0};
         TF_TRY(tf_schema_at(r, name + 1, "patternProperties", &list[n].schema));
         n++;
     }

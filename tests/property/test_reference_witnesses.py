@@ -165,9 +165,10 @@ def tree(rng: random.Random, draft: str, uri: str, uris: list[str]) -> dict[str,
             return {"$ref": rng.choice(uris) + "#/$defs/in"}
         return leaf(rng)
 
-    found: dict[str, Any] = {"$id": uri, "anyOf": [leaf(rng), {"type": "object", "properties": {"x": refer(), "y": refer()},
-                                                              "additionalProperties": False}]}
-    found["$defs"] = {"in": {"type": "object", "properties": {"x": refer(), "y": refer()}, "additionalProperties": leaf(rng)},
+    closed = {"type": "object", "properties": {"x": refer(), "y": refer()}, "additionalProperties": False}
+    found: dict[str, Any] = {"$id": uri, "anyOf": [leaf(rng), closed]}
+    found["$defs"] = {"in": {"type": "object", "properties": {"x": refer(), "y": refer()},
+                             "additionalProperties": leaf(rng)},
                       "N": {"type": "object", "properties": {"x": refer()}}, "M": leaf(rng)}
     if draft == "2019-09":
         return found
@@ -204,11 +205,13 @@ def test_dynamic_scopes(draft: str) -> None:
             # specification (§8.2.4.2.2) asks for the outermost that has it. Here that is one.
             for d in documents.values():
                 d["$recursiveAnchor"] = anchored
-        root = {"$id": "http://e.x/root", **rng.choice(({"$ref": uris[0]}, {"$ref": uris[-1]},
-                {"type": "object", "properties": {"x": {"$ref": uris[0]}, "y": {"$ref": uris[1]}}, "additionalProperties": False}))}
+        both = {"type": "object", "properties": {"x": {"$ref": uris[0]}, "y": {"$ref": uris[1]}},
+                "additionalProperties": False}
+        root = {"$id": "http://e.x/root", **rng.choice(({"$ref": uris[0]}, {"$ref": uris[-1]}, both))}
         if anchored and rng.random() < 0.5:
             root["$recursiveAnchor" if draft == "2019-09" else "$dynamicAnchor"] = True if draft == "2019-09" else "N"
-        registry = referencing.Registry().with_resources((u, specification.create_resource(d)) for u, d in documents.items())
+        registry = referencing.Registry().with_resources(
+            (u, specification.create_resource(d)) for u, d in documents.items())
         judge = validator(root, registry=registry)
         if draft == "2019-09":
             root["$schema"] = "https://json-schema.org/draft/2019-09/schema"
@@ -227,6 +230,7 @@ def test_dynamic_scopes(draft: str) -> None:
             one = value(rng, 4)
             ok = judge.is_valid(one)
             verdicts.add(ok)
-            assert matcher.check_bytes(json.dumps(one, separators=(",", ":")).encode())[1] == ok, (seed, root, documents, one)
+            text = json.dumps(one, separators=(",", ":")).encode()
+            assert matcher.check_bytes(text)[1] == ok, (seed, root, documents, one)
         differ += len(verdicts) == 2
     assert compiled > SEEDS / 2 and differ > SEEDS / 4, (compiled, differ)
