@@ -36,13 +36,15 @@ static tokfsm_statistics statistics_of(const tokfsm_automaton *automaton)
     return s;
 }
 
-tokfsm_status tokfsm_compile(const uint8_t *schema, size_t n_bytes, tokfsm_pack *pack,
-                             const uint32_t *stop_ids, size_t n_stop_ids,
+tokfsm_status tokfsm_compile(const uint8_t *schema, size_t n_bytes,
+                             const tokfsm_resource *resources, size_t n_resources,
+                             tokfsm_pack *pack, const uint32_t *stop_ids, size_t n_stop_ids,
                              const tokfsm_options *options, const tokfsm_allocator *allocator,
                              const tokfsm_limits *limits, const tokfsm_cancel *cancel,
                              tokfsm_automaton **automaton, tokfsm_error *err)
 {
-    if ((schema == NULL && n_bytes > 0) || pack == NULL || automaton == NULL)
+    if ((schema == NULL && n_bytes > 0) || (resources == NULL && n_resources > 0) || pack == NULL ||
+        automaton == NULL)
         return tf_fail(err, TOKFSM_E_ARGUMENT, "an argument is NULL");
     tokfsm_options chosen;
     tokfsm_options_default(&chosen);
@@ -83,8 +85,8 @@ tokfsm_status tokfsm_compile(const uint8_t *schema, size_t n_bytes, tokfsm_pack 
         if (n_bytes > 0)
             memcpy(made->schema, schema, n_bytes);
         made->n_schema_bytes = n_bytes;
-        status = tf_build_init(b, schema, n_bytes, pack, made->stop_ids, made->n_stop_ids, &chosen,
-                               &a, &bounds, &budget, err);
+        status = tf_build_init(b, schema, n_bytes, resources, n_resources, pack, made->stop_ids,
+                               made->n_stop_ids, &chosen, &a, &bounds, &budget, err);
     }
     if (status != TOKFSM_OK) {
         tf_release(&a, b);

@@ -301,6 +301,7 @@ static tokfsm_status make_root(tf_build *b)
 }
 
 static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
+                           const tokfsm_resource *resources, size_t n_resources,
                            const uint32_t *stop_ids, size_t n_stop_ids)
 {
     tf_machine *m = &b->machine;
@@ -312,7 +313,8 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
     b->stop_ids = stops;
     b->n_stop_ids = n_stop_ids;
     TF_TRY(tf_tape_read(&b->tape, schema, n_bytes, &m->limits, b->budget, &b->text_arena, b->err));
-    TF_TRY(tf_ir_read(&b->ir, &b->tape, &m->options, b->budget, &b->text_arena, b->err));
+    TF_TRY(tf_ir_read(&b->ir, &b->tape, resources, n_resources, &m->options, &m->limits, b->budget,
+                      &b->text_arena, b->err));
     tokfsm_status status = TOKFSM_OK;
     b->values_index = tf_take(b, b->ir.n_schemas * sizeof *b->values_index, &status);
     if (status != TOKFSM_OK)
@@ -331,8 +333,9 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
     return b->ir.negates ? tf_explore_containers(b) : TOKFSM_OK;
 }
 
-tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes, tokfsm_pack *pack,
-                            const uint32_t *stop_ids, size_t n_stop_ids,
+tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes,
+                            const tokfsm_resource *resources, size_t n_resources,
+                            tokfsm_pack *pack, const uint32_t *stop_ids, size_t n_stop_ids,
                             const tokfsm_options *options, const tokfsm_allocator *allocator,
                             const tokfsm_limits *limits, tf_budget *budget, tokfsm_error *err)
 {
@@ -347,7 +350,7 @@ tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes, 
     b->machine.hooks = &tf_build_hooks;
     b->budget = budget;
     b->err = err;
-    tokfsm_status status = begin(b, schema, n_bytes, stop_ids, n_stop_ids);
+    tokfsm_status status = begin(b, schema, n_bytes, resources, n_resources, stop_ids, n_stop_ids);
     b->budget = NULL;
     b->err = NULL;
     if (status != TOKFSM_OK)

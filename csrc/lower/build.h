@@ -127,8 +127,9 @@ typedef struct tf_build {
 static inline tf_build *tf_build_of(tf_machine *m) { return (tf_build *)(void *)m; }
 
 /* Read the schema, refuse what must be refused, make the root position. */
-tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes, tokfsm_pack *pack,
-                            const uint32_t *stop_ids, size_t n_stop_ids,
+tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes,
+                            const tokfsm_resource *resources, size_t n_resources,
+                            tokfsm_pack *pack, const uint32_t *stop_ids, size_t n_stop_ids,
                             const tokfsm_options *options, const tokfsm_allocator *allocator,
                             const tokfsm_limits *limits, tf_budget *budget, tokfsm_error *err);
 void tf_build_free(tf_build *b);
@@ -174,7 +175,8 @@ typedef struct tf_scalar {
     struct tf_pattern_set *set; /* strings that are not: patterns are languages of this set */
     const struct tf_name_view *name; /* names of members */
     bool lengths_as_patterns;   /* lengths are patterns too; n_chars says nothing */
-    bool is_integer;   /* numbers */
+    bool is_integer;   /* numbers: by value */
+    bool pointed;      /* numbers: spelled with a point, which some schemas take for no integer */
     /* numbers: the value against a bound or divisor of the position. NULL: `node` decides. */
     int (*compare)(const void *context, const tf_decimal *bound);
     bool (*divides)(const void *context, const tf_decimal *divisor);

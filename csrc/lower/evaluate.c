@@ -82,7 +82,10 @@ static bool type_admits(const tf_schema *s, const tf_scalar *v)
     case TF_JSON_FALSE:
     case TF_JSON_TRUE: return s->types & TF_TYPE_BOOLEAN;
     case TF_JSON_STRING: return s->types & TF_TYPE_STRING;
-    default: return (s->types & TF_TYPE_NUMBER) || ((s->types & TF_TYPE_INTEGER) && v->is_integer);
+    default:
+        return (s->types & TF_TYPE_NUMBER) ||
+               ((s->types & TF_TYPE_INTEGER) && v->is_integer &&
+                !(v->pointed && s->pointed_is_no_integer));
     }
 }
 
