@@ -27,7 +27,7 @@ SOURCES = {
     "automaton": "atoms classes dfa formula intern lengths program shortest",
     "engine": "automaton bound bound_names budget_mask cache content content_cost edits frames machine mask "
               "name_content name_cost options spelling step step_string text walk walk_content",
-    "lower": "build content cost count disjoint evaluate expand explore kinds literals name_classes names negate "
+    "lower": "build content_states cost count disjoint evaluate expand explore kinds literals name_classes names negate "
              "number_facts number_states numbers obligations patterns satisfiable strings values",
     "artifact": "open read_content read_machine write write_content",
     "matcher": "accept fill matcher row",
