@@ -24,9 +24,9 @@ SOURCES = {
     "schema": "decimal dialect keywords keywords_typed pointer refs tape tape_names tape_value",
     "regex": "charset escape formats parse unicode_names unicode_runs",
     "automaton": "atoms classes dfa formula intern lengths program",
-    "engine": "automaton bound budget_mask cache edits frames machine mask options spelling step step_string text walk",
+    "engine": "automaton bound budget_mask cache counters edits frames items_plan machine mask members_plan options spelling step step_string text walk",
     "lower": "build cost disjoint evaluate expand explore kinds literals names negate "
-             "number_facts number_states numbers obligations satisfiable strings values",
+             "number_facts number_states numbers obligations satisfiable strings values witnesses",
     "artifact": "open read_machine write",
     "matcher": "accept fill matcher row",
     "": "api_compile api_runtime",

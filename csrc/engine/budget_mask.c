@@ -39,7 +39,7 @@ static bool is_plain(const tf_run *run, const tf_configuration *c)
         c->literal == TF_MAYBE)
         return false;
     if (c->mode == TF_IN_NAME)
-        return c->top->emitted == NULL && !c->top->kind->counts;
+        return c->top->emitted == NULL && !c->top->kind->counts && c->top->kind->counting == NULL;
     return c->mode == TF_IN_STRING && ((const tf_strings *)c->at)->n_breaks > 0 &&
            !outcome_varies(c);
 }

@@ -199,7 +199,7 @@ uint32_t tf_prefix_length(const tf_build *b, const tf_alternative *alternative)
         uint32_t n;
         if (tf_obligation_tag(atom) == TF_FACT) {
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
-            n = fact->kind == TF_ITEM ? fact->index + 1 : 0;
+            n = fact->kind == TF_ITEM ? fact->index + 1 : fact->kind == TF_SOME_ITEMS ? fact->index : 0;
         } else if (tf_obligation_tag(atom) == TF_EQUALS) {
             n = b->tape.nodes[tf_obligation_index(atom)].n;
         } else {
@@ -289,7 +289,7 @@ tokfsm_status tf_each_name(const tf_build *b, const tf_alternative *alternative,
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
             if (fact->kind == TF_LACKS) /* met ones come with the required names */
                 TF_TRY(visit(context, fact->name, fact->n_name));
-            if (fact->kind == TF_OTHER)
+            if (fact->kind == TF_SOME_MEMBER)
                 TF_TRY(each_property(&b->ir.schemas[fact->index], visit, context));
             continue;
         }
@@ -320,17 +320,15 @@ tokfsm_status tf_fact_of(tf_build *b, const tf_fact *fact, uint32_t *index)
 }
 
 void tf_member_counts(const tf_build *b, const tf_alternative *alternative, uint64_t *min,
-                      uint64_t *max, bool *needs_other)
+                      uint64_t *max)
 {
     *min = 0;
     *max = TF_UNLIMITED;
-    *needs_other = false;
     for (uint32_t i = 0; i < alternative->n_atoms; i++) {
         tf_obligation atom = alternative->atoms[i];
         uint64_t least = 0, most = TF_UNLIMITED;
         if (tf_obligation_tag(atom) == TF_FACT) {
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
-            *needs_other |= fact->kind == TF_OTHER;
             if (fact->kind == TF_COUNT) {
                 least = fact->min;
                 most = fact->max;

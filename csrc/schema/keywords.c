@@ -174,7 +174,6 @@ static const struct {
     {"patternProperties", TF_TYPE_OBJECT, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
     {"propertyNames", TF_TYPE_OBJECT, TOKFSM_DRAFT_6, TOKFSM_DRAFT_2020_12},
     {"unevaluatedProperties", TF_TYPE_OBJECT, TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
-    {"contains", TF_TYPE_ARRAY, TOKFSM_DRAFT_6, TOKFSM_DRAFT_2020_12},
     {"uniqueItems", TF_TYPE_ARRAY, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
     {"unevaluatedItems", TF_TYPE_ARRAY, TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
     {"pattern", TF_TYPE_STRING, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
@@ -289,7 +288,8 @@ static tokfsm_status read_schema(tf_ir *ir, uint32_t id, tokfsm_error *err)
         if (!alone)
             TF_TRY(read_keywords(&r));
     }
-    if (s.has_one_of || s.not_schema != TF_NO_SCHEMA || s.if_schema != TF_NO_SCHEMA)
+    if (s.has_one_of || s.not_schema != TF_NO_SCHEMA || s.if_schema != TF_NO_SCHEMA ||
+        (s.contains != TF_NO_SCHEMA && s.max_contains != TF_UNLIMITED))
         ir->negates = 1;
     ir->schemas[id] = s; /* the array may have moved while this was read */
     return TOKFSM_OK;
