@@ -80,6 +80,9 @@ static const scene SCENES[] = {
      "\"items\":{\"$ref\":\"#/$defs/n\"},\"maxItems\":2}},\"required\":[\"t\",\"k\"],"
      "\"additionalProperties\":false}]}},\"allOf\":[{\"$ref\":\"#/$defs/n\"}]}",
      TOKFSM_WHITESPACE_SPACED, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_MINIMAL},
+    {"{\"type\":\"array\",\"contains\":{\"type\":\"array\",\"contains\":{\"const\":1}},\"maxContains\":1,"
+     "\"items\":{\"not\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"null\"}}},\"maxItems\":4}",
+     TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL},
     {"true", TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL},
 };
 enum { N_SCENES = sizeof SCENES / sizeof *SCENES };
