@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 import random
 import sys
@@ -194,7 +195,7 @@ def test_small_worlds_whole() -> None:
             assert found == {t for t in live if len(t) == len(prefix) + 1 and t[:-1] == prefix}, (seed, drawn, prefix)
             assert matcher.is_complete == (prefix in texts)
             least = min(len(t) for t in texts if t.startswith(prefix)) - len(prefix)
-            assert matcher.min_tokens >= least, (seed, drawn, prefix)
+            assert matcher.min_tokens == least, (seed, drawn, prefix)
 
 
 def test_small_worlds_of_objects() -> None:
@@ -237,6 +238,8 @@ def test_small_worlds_of_objects() -> None:
             found = {text for text in found if text[-1:] not in b"\\.Ee"}
             assert found == {t for t in live if len(t) == len(prefix) + 1 and t[:-1] == prefix}, (seed, drawn, prefix)
             assert matcher.is_complete == (prefix in texts)
+            least = min(len(t) for t in texts if t.startswith(prefix)) - len(prefix)
+            assert matcher.min_tokens == least, (seed, drawn, prefix)
 
 
 def test_layouts_orders_and_alphabets(tmp_path: Path) -> None:
@@ -293,3 +296,88 @@ def test_counters_of_older_drafts() -> None:
         drawn = {"contains": {"const": 1}, "minContains": 0}
         automaton = tokfsm.compile(drawn, BYTES, draft=draft)
         assert automaton.matcher().check_bytes(b"[2]")[1] == wanted, draft
+
+
+ITEMS: dict[bytes, int] = {b"1": 1, b"2": 1, b'"x"': 3}  # spellings and their tokens
+
+
+def takes(some: Any, item: bytes) -> bool:
+    return bool(Witness(some).value_ok(json.loads(item)))
+
+
+def test_long_arrays_against_a_plain_search() -> None:
+    """What may come, and the exact bound, after each item: all lengths and counts searched, one item at a time."""
+    some = ({"const": 1}, {"type": "integer"}, {"enum": [2, "x"]}, {"type": "string"}, True)
+    for seed in range(SEEDS // 2):
+        rng = random.Random(seed)
+        prefix = [rng.choice(({"const": "x"}, {"type": "integer"}, {"const": 2}, True)) for _ in range(rng.choice((0, 0, 1, 4)))]
+        rest = rng.choice((True, True, {"type": "integer"}, {"enum": [1, "x"]}))
+        least = rng.choice((0, 0, 3, 20, 60))
+        most = rng.choice((None, least, least + 1, least + 7, least + 40))
+        counters = []
+        for _ in range(rng.randint(1, 3)):
+            low = rng.choice((0, 1, 2, 5))
+            high = rng.choice((None, None, low, low + 2, low + 9))
+            counters.append((rng.choice(some), low, high))
+        caps = [low if high is None else high for _, low, high in counters]
+        if math.prod(cap + 1 for cap in caps) > 1024:
+            continue  # over the limit
+        drawn: dict[str, Any] = {"type": "array", "items": {"allOf": [rest, {"enum": [1, 2, "x"]}]}, "minItems": least}
+        if prefix:
+            drawn["prefixItems"] = [{"allOf": [p, {"enum": [1, 2, "x"]}]} for p in prefix]
+        if most is not None:
+            drawn["maxItems"] = most
+        drawn["allOf"] = [{"contains": c, "minContains": low, **({} if high is None else {"maxContains": high})} for c, low, high in counters]
+        longest = 110 if most is None else most
+        fits = [[item for item in ITEMS if takes(prefix[i] if i < len(prefix) else rest, item)] for i in range(longest)]
+        signs = {item: tuple(int(takes(c, item)) for c, _, _ in counters) for item in ITEMS}
+
+        def after(counts: tuple[int, ...], item: bytes) -> tuple[int, ...] | None:
+            found = []
+            for n, s, cap, (_, _, high) in zip(counts, signs[item], caps, counters):
+                if n + s > cap and high is not None:
+                    return None
+                found.append(min(n + s, cap))
+            return tuple(found)
+
+        # Backwards: the tokens from n items with these counts to the bracket, commas included.
+        costs: list[dict[tuple[int, ...], int]] = [{} for _ in range(longest + 1)]
+        for n in range(longest, -1, -1):
+            for counts in itertools.product(*(range(cap + 1) for cap in caps)):
+                ends = n >= least and all(c >= low for c, (_, low, _) in zip(counts, counters))
+                ways = [1] if ends else []
+                for item in fits[n] if n < longest else []:
+                    then = after(counts, item)
+                    if then is not None and then in costs[n + 1]:
+                        ways.append((n > 0) + ITEMS[item] + costs[n + 1][then])
+                if ways:
+                    costs[n][counts] = min(ways)
+        counts = (0,) * len(counters)
+        automaton = compiled(drawn)
+        assert (automaton is None) == (counts not in costs[0]), (seed, drawn)
+        if automaton is None:
+            continue
+        matcher = automaton.matcher()
+        assert matcher.min_tokens == 1 + costs[0][counts], (seed, drawn)
+        assert matcher.accept_token(b"["[0])
+        bitmask = tokfsm.allocate_token_bitmask(1, automaton.vocab_size)
+        for n in range(min(longest, 70)):
+            open_now = {item for item in fits[n] if after(counts, item) in costs[n + 1]}
+            ids = set(map(int, allowed(matcher, bitmask)))
+            where = (seed, drawn, n, counts)
+            assert matcher.min_tokens == costs[n][counts], where
+            if n > 0:
+                assert (b","[0] in ids) == bool(open_now), where
+                assert (b"]"[0] in ids) == (n >= least and all(c >= low for c, (_, low, _) in zip(counts, counters))), where
+                if not open_now:
+                    break
+                assert matcher.accept_token(b","[0])
+                ids = set(map(int, allowed(matcher, bitmask)))
+            assert {item for item in ITEMS if item[0] in ids} == open_now, where
+            if not open_now:
+                break
+            item = rng.choice(sorted(open_now))
+            assert all(matcher.accept_token(b) for b in item), where
+            found = after(counts, item)
+            assert found is not None
+            counts = found
