@@ -27,8 +27,9 @@ from schemas import Witness  # noqa: E402
 SEEDS = int(os.environ.get("TOKFSM_PROPERTY_SEEDS", "150"))
 BYTES = tokfsm.Vocabulary.from_bytes([bytes([b]) for b in range(256)])
 LEAVES: tuple[Any, ...] = (
-    {"type": "integer"}, {"type": "integer", "minimum": 1, "maximum": 2}, {"const": 1}, {"const": "x"}, {"enum": [1, "x"]},
-    {"type": "string"}, {"type": "string", "maxLength": 1}, {"type": ["string", "null"]}, {"type": "boolean"}, {"minimum": 2},
+    {"type": "integer"}, {"type": "integer", "minimum": 1, "maximum": 2}, {"const": 1}, {"const": "x"},
+    {"enum": [1, "x"]}, {"type": "string"}, {"type": "string", "maxLength": 1}, {"type": ["string", "null"]},
+    {"type": "boolean"}, {"minimum": 2},
     {"multipleOf": 2}, {"not": {"const": 1}}, {"type": "array"}, {"type": "object"}, {"const": [1]}, True, False)
 VALUES: tuple[Any, ...] = (1, 2, 3, "x", "", "xy", None, True, [], [1], {}, {"a": 1})
 NAMES = ("a", "b")
@@ -168,18 +169,24 @@ def test_small_worlds_whole() -> None:
         rng = random.Random(seed)
         drawn: dict[str, Any] = {"type": "array", "items": {"enum": [1, 2, "x"]}, "maxItems": rng.randint(2, 4)}
         some = ({"const": 1}, {"type": "integer"}, {"enum": [2, "x"]}, {"type": "string"}, True, False)
-        counts = [{"contains": rng.choice(some), **({"minContains": rng.randint(0, 3)} if rng.random() < 0.6 else {}),
-                   **({"maxContains": rng.randint(0, 3)} if rng.random() < 0.6 else {})} for _ in range(rng.randint(1, 3))]
+        counts: list[dict[str, Any]] = []
+        for _ in range(rng.randint(1, 3)):
+            counts.append({"contains": rng.choice(some)})
+            for keyword in ("minContains", "maxContains"):
+                if rng.random() < 0.6:
+                    counts[-1][keyword] = rng.randint(0, 3)
         drawn["allOf"] = [c if rng.random() < 0.7 else {"not": c} for c in counts]
         if rng.random() < 0.3:
             drawn["prefixItems"] = [rng.choice(some) for _ in range(rng.randint(1, 2))]
-            drawn["allOf"].append({"items": drawn.pop("items"), "prefixItems": [{"enum": [1, 2, "x"]}] * len(drawn["prefixItems"])})
+            every = drawn.pop("items")
+            drawn["allOf"].append({"items": every, "prefixItems": [every] * len(drawn["prefixItems"])})
         if rng.random() < 0.3:
             drawn["minItems"] = rng.randint(1, 3)
         if rng.random() < 0.3:
             drawn["allOf"].append({"not": {"items": rng.choice(some), "prefixItems": [True] * rng.randint(0, 1)}})
         witness = Witness(drawn)
-        texts = {json.dumps(one, separators=(",", ":")).encode() for one in small_arrays((1, 2, "x"), 4) if witness.value_ok(one)}
+        values = filter(witness.value_ok, small_arrays((1, 2, "x"), 4))
+        texts = {json.dumps(one, separators=(",", ":")).encode() for one in values}
         live = {text[:n] for text in texts for n in range(len(text) + 1)}
         automaton = compiled(drawn)
         assert (automaton is None) == (not texts), (seed, drawn)
@@ -199,7 +206,7 @@ def test_small_worlds_whole() -> None:
 
 
 def test_small_worlds_of_objects() -> None:
-    """Every object over three names and three values, in every order: complete if and only if valid, and live on the way."""
+    """Every object over three names and three values, in every order: complete if and only if valid, and live before."""
     names, values = ("a", "b", "c"), (1, 2, "x")
     some = ({"const": 1}, {"type": "integer"}, {"enum": [2, "x"]}, {"type": "string"}, False)
     for seed in range(SEEDS):
@@ -251,10 +258,12 @@ def test_layouts_orders_and_alphabets(tmp_path: Path) -> None:
         lost = set(rng.sample(range(256), rng.randint(0, 40))) if rng.random() < 0.5 else set()
         lost -= set(b'[]{}":,') if rng.random() < 0.8 else set()
         tokens: list[bytes | None] = [None if b in lost else bytes([b]) for b in range(256)]
-        tokens += [b"[1", b"1,", b",1", b'","', b'{"', b'":1', b'":', b'1}', b"]]", b"[[", b"\n", b'"x"', b", ", b'"a":1,"b":', b"1,1,1,"]
+        tokens += [b"[1", b"1,", b",1", b'","', b'{"', b'":1', b'":', b'1}', b"]]", b"[[", b"\n", b'"x"', b", ",
+                   b'"a":1,"b":', b"1,1,1,"]
         options: dict[str, Any] = rng.choice((
-            {}, {"whitespace": "spaced"}, {"indent": 1}, {"whitespace": "flexible", "max_whitespace": 2}, {"property_order": "schema"},
-            {"property_order": "schema", "additional_properties": "closed"}, {"numbers": "any"}, {"escapes": "minimal"}))
+            {}, {"whitespace": "spaced"}, {"indent": 1}, {"whitespace": "flexible", "max_whitespace": 2},
+            {"property_order": "schema"}, {"property_order": "schema", "additional_properties": "closed"},
+            {"numbers": "any"}, {"escapes": "minimal"}))
         automaton = compiled(drawn, tokfsm.Vocabulary.from_bytes(tokens), **options)
         if automaton is None:
             continue
@@ -275,7 +284,8 @@ def test_layouts_orders_and_alphabets(tmp_path: Path) -> None:
             if not len(ids):
                 break
             if rng.random() < 0.2:
-                assert {t for t in range(len(tokens)) if matcher.fork().accept_token(t)} == set(map(int, ids)), (seed, drawn, options)
+                taken = {t for t in range(len(tokens)) if matcher.fork().accept_token(t)}
+                assert taken == set(map(int, ids)), (seed, drawn, options)
             likely = [t for t in ids if t > 255 or chr(t) in '{}[]",:abcdx01234truefalsn'] or ids
             token = int(rng.choice(likely))
             assert matcher.accept_token(token) and other.accept_token(token)
@@ -287,7 +297,8 @@ def test_limits_have_names() -> None:
         tokfsm.compile({"type": "array", "allOf": [{"contains": {"const": i}} for i in range(7)]}, BYTES)
     with pytest.raises(tokfsm.LimitError, match="1024 counts"):
         tokfsm.compile({"type": "array", "contains": {"const": 1}, "minContains": 1024}, BYTES)
-    automaton = tokfsm.compile({"type": "array", "contains": {"const": 1}, "minContains": 500, "maxContains": 500}, BYTES)
+    drawn = {"type": "array", "contains": {"const": 1}, "minContains": 500, "maxContains": 500}
+    automaton = tokfsm.compile(drawn, BYTES)
     assert automaton.matcher().min_tokens == 1001
 
 
@@ -310,7 +321,8 @@ def test_long_arrays_against_a_plain_search() -> None:
     some = ({"const": 1}, {"type": "integer"}, {"enum": [2, "x"]}, {"type": "string"}, True)
     for seed in range(SEEDS // 2):
         rng = random.Random(seed)
-        prefix = [rng.choice(({"const": "x"}, {"type": "integer"}, {"const": 2}, True)) for _ in range(rng.choice((0, 0, 1, 4)))]
+        first = ({"const": "x"}, {"type": "integer"}, {"const": 2}, True)
+        prefix = [rng.choice(first) for _ in range(rng.choice((0, 0, 1, 4)))]
         rest = rng.choice((True, True, {"type": "integer"}, {"enum": [1, "x"]}))
         least = rng.choice((0, 0, 3, 20, 60))
         most = rng.choice((None, least, least + 1, least + 7, least + 40))
@@ -327,7 +339,8 @@ def test_long_arrays_against_a_plain_search() -> None:
             drawn["prefixItems"] = [{"allOf": [p, {"enum": [1, 2, "x"]}]} for p in prefix]
         if most is not None:
             drawn["maxItems"] = most
-        drawn["allOf"] = [{"contains": c, "minContains": low, **({} if high is None else {"maxContains": high})} for c, low, high in counters]
+        drawn["allOf"] = [{"contains": c, "minContains": low, **({} if high is None else {"maxContains": high})}
+                          for c, low, high in counters]
         longest = 110 if most is None else most
         fits = [[item for item in ITEMS if takes(prefix[i] if i < len(prefix) else rest, item)] for i in range(longest)]
         signs = {item: tuple(int(takes(c, item)) for c, _, _ in counters) for item in ITEMS}
@@ -340,12 +353,14 @@ def test_long_arrays_against_a_plain_search() -> None:
                 found.append(min(n + s, cap))
             return tuple(found)
 
+        def enough(counts: tuple[int, ...]) -> bool:
+            return all(n >= low for n, (_, low, _) in zip(counts, counters))
+
         # Backwards: the tokens from n items with these counts to the bracket, commas included.
         costs: list[dict[tuple[int, ...], int]] = [{} for _ in range(longest + 1)]
         for n in range(longest, -1, -1):
             for counts in itertools.product(*(range(cap + 1) for cap in caps)):
-                ends = n >= least and all(c >= low for c, (_, low, _) in zip(counts, counters))
-                ways = [1] if ends else []
+                ways = [1] if n >= least and enough(counts) else []
                 for item in fits[n] if n < longest else []:
                     then = after(counts, item)
                     if then is not None and then in costs[n + 1]:
@@ -368,7 +383,7 @@ def test_long_arrays_against_a_plain_search() -> None:
             assert matcher.min_tokens == costs[n][counts], where
             if n > 0:
                 assert (b","[0] in ids) == bool(open_now), where
-                assert (b"]"[0] in ids) == (n >= least and all(c >= low for c, (_, low, _) in zip(counts, counters))), where
+                assert (b"]"[0] in ids) == (n >= least and enough(counts)), where
                 if not open_now:
                     break
                 assert matcher.accept_token(b","[0])
