@@ -206,7 +206,7 @@ def test_small_worlds_whole() -> None:
 
 
 def test_small_worlds_of_objects() -> None:
-    """Every object over three names and three values, in every order: complete if and only if valid, and live before."""
+    """Every object over three names and three values, in every order: complete if and only if valid, live before."""
     names, values = ("a", "b", "c"), (1, 2, "x")
     some = ({"const": 1}, {"type": "integer"}, {"enum": [2, "x"]}, {"type": "string"}, False)
     for seed in range(SEEDS):
