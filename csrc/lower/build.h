@@ -33,24 +33,32 @@ typedef struct tf_fact {
     enum {
         TF_MEMBER, /* member `name` is there and meets `obligation` */
         TF_LACKS,  /* it is not there */
-        TF_OTHER,  /* a name is there that no atom speaks of, nor schema `index` */
+        TF_SOME_MEMBER, /* one whose name is of `names` of schema `index` meets `obligation` */
         TF_COUNT,  /* min to max members */
         TF_ITEM,   /* item `index` is there and meets `obligation` */
+        TF_SOME_ITEMS, /* min to max items from `index` on meet `obligation` */
         TF_LENGTH  /* min to max items */
     } kind;
     const char *name;
     uint32_t n_name;
     uint32_t index;
+    uint32_t names; /* TF_NAMES_* */
     tf_obligation obligation;
     uint64_t min, max;
 } tf_fact;
 
+/* Names that a schema speaks of: that it does not evaluate, that its propertyNames refuses, that
+   pattern i of its patternProperties matches. */
+enum { TF_NAMES_OUTSIDE, TF_NAMES_REFUSED, TF_NAMES_MATCHING };
+
 typedef struct tf_name_classes tf_name_classes;
+typedef struct tf_counters tf_counters;
 
 typedef struct tf_alternative {
     uint32_t n_atoms;
     const tf_obligation *atoms; /* in text order */
     const tf_name_classes *name_classes; /* its own; NULL: not looked at yet */
+    const tf_counters *counters; /* those among them that count children (witnesses.h), or NULL */
 } tf_alternative;
 
 static inline bool tf_same_alternative(const tf_alternative *a, const tf_alternative *b)
@@ -150,10 +158,9 @@ tokfsm_status tf_item_oset(tf_build *b, const tf_alternative *alternative, uint6
                            tf_oset **oset);
 /* Intern a fact: equal ones have one index. */
 tokfsm_status tf_fact_of(tf_build *b, const tf_fact *fact, uint32_t *index);
-/* Members that it must and may have, its required names counted; whether it needs one that no
-   atom speaks of. */
+/* Members that it must and may have. */
 void tf_member_counts(const tf_build *b, const tf_alternative *alternative, uint64_t *min,
-                      uint64_t *max, bool *needs_other);
+                      uint64_t *max);
 uint32_t tf_prefix_length(const tf_build *b, const tf_alternative *alternative);
 void tf_item_counts(const tf_build *b, const tf_alternative *alternative, uint64_t *min,
                     uint64_t *max);

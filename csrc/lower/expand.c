@@ -7,6 +7,7 @@
  */
 #include "expand.h"
 
+#include "witnesses.h"
 #include "disjoint.h"
 #include "name_classes.h"
 
@@ -242,7 +243,7 @@ static tokfsm_status expand_equal(expansion *e, partial *p, uint32_t node, bool 
 static tokfsm_status finish(expansion *e, const partial *p)
 {
     tf_build *b = e->b;
-    tf_alternative wanted = {p->n_atoms, p->atoms, NULL};
+    tf_alternative wanted = {p->n_atoms, p->atoms, NULL, NULL};
     for (size_t i = 0; i < e->found.n; i++)
         if (tf_same_alternative(e->found.items[i], &wanted))
             return TOKFSM_OK;
@@ -256,51 +257,13 @@ static tokfsm_status finish(expansion *e, const partial *p)
         return status;
     if (p->n_atoms > 0)
         memcpy(atoms, p->atoms, p->n_atoms * sizeof *atoms);
-    *made = (tf_alternative){p->n_atoms, atoms, NULL};
+    *made = (tf_alternative){p->n_atoms, atoms, NULL, NULL};
+    TF_TRY(tf_counters_find(b, made, e->object));
     if (!tf_grow(&b->arena.allocator, (void **)&e->found.items, e->found.n, &e->found.capacity,
                  sizeof *e->found.items))
         return no_memory(b);
     e->found.items[e->found.n++] = made;
     return TOKFSM_OK;
-}
-
-/*
- * A name outside a schema's own: either one that another atom speaks of, or one that none does.
- * Looked at last, when all atoms are known.
- */
-static tokfsm_status expand_outside(expansion *e, partial *p, uint32_t id, bool *split_up)
-{
-    tf_build *b = e->b;
-    const tf_schema *s = &b->ir.schemas[id];
-    choice *c = tf_choice_new(e);
-    tf_alternative so_far = {p->n_atoms, p->atoms, NULL};
-    tf_name_list names = {.b = b};
-    tokfsm_status status = tf_each_name(b, &so_far, tf_name_list_add, &names);
-    for (size_t i = 0; i < names.n && status == TOKFSM_OK; i++) {
-        tf_name name = names.items[i];
-        if (tf_ir_property(&b->ir, s, name.text, name.n) == TF_NO_SCHEMA)
-            tf_option_fact(e, tf_choice_option(e, c),
-                           fact_of_name(TF_MEMBER, name, tf_obligation_of(s->additional, TF_FAILS)));
-    }
-    tf_name_list_free(&names);
-    TF_TRY(status);
-    const tf_name_classes *classes;
-    tf_oset *other = NULL;
-    TF_TRY(tf_name_classes_own(b, &so_far, &classes));
-    for (uint32_t i = 0; i < classes->n && other == NULL; i++)
-        TF_TRY(tf_other_oset(b, &so_far, classes, i, &other));
-    if (other != NULL) {
-        /* Names that no atom speaks of are admitted: one may be the witness. */
-        if (!b->ir.schemas[s->additional].is_false)
-            return tf_fail_node(b->err, TOKFSM_E_UNSUPPORTED, &b->tape, s->node,
-                                "additionalProperties",
-                                "a schema for additional properties is not supported where the "
-                                "schema must fail and the object is open");
-        tf_option_fact(e, tf_choice_option(e, c), (tf_fact){.kind = TF_OTHER, .index = id});
-    }
-    TF_TRY(e->status);
-    *split_up = true;
-    return split(e, p, c);
 }
 
 /* Work p off until it is a whole alternative, is dead, or has been split. */
@@ -310,24 +273,13 @@ static tokfsm_status work_off(expansion *e, partial *p)
     bool dead = false, split_up = false;
     while (!dead && !split_up) {
         TF_TRY(tf_spend(b->budget, b->err));
-        if (p->n_tasks == 0) {
-            if (p->n_outside == 0)
-                return finish(e, p);
-            uint32_t id = p->outside[--p->n_outside];
-            TF_TRY(expand_outside(e, p, id, &split_up));
-            continue;
-        }
+        if (p->n_tasks == 0)
+            return finish(e, p);
         task t = p->tasks[--p->n_tasks];
         switch (t.what) {
         case TASK_HOLDS: TF_TRY(expand_schema(e, p, t.index, &dead)); break;
         case TASK_EQUALS: TF_TRY(expand_equal(e, p, t.index, &dead)); break;
         case TASK_FACT: TF_TRY(add_atom(e, p, tf_obligation_of(t.index, TF_FACT))); break;
-        case TASK_OUTSIDE:
-            if (!tf_arena_grow(&e->scratch, (void **)&p->outside, p->n_outside, &p->outside_capacity, 1,
-                               sizeof *p->outside))
-                return no_memory(b);
-            p->outside[p->n_outside++] = t.index;
-            break;
         case TASK_FAILS:
         case TASK_DIFFERS: {
             choice *c = NULL;

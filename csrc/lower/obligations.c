@@ -251,7 +251,7 @@ uint32_t tf_prefix_length(const tf_build *b, const tf_alternative *alternative)
         uint32_t n;
         if (tf_obligation_tag(atom) == TF_FACT) {
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
-            n = fact->kind == TF_ITEM ? fact->index + 1 : 0;
+            n = fact->kind == TF_ITEM ? fact->index + 1 : fact->kind == TF_SOME_ITEMS ? fact->index : 0;
         } else if (tf_obligation_tag(atom) == TF_EQUALS) {
             n = b->tape.nodes[tf_obligation_index(atom)].n;
         } else {
@@ -341,8 +341,12 @@ tokfsm_status tf_each_name(tf_build *b, const tf_alternative *alternative,
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
             if (fact->kind == TF_LACKS) /* met ones come with the required names */
                 TF_TRY(visit(context, fact->name, fact->n_name));
-            if (fact->kind == TF_OTHER)
-                TF_TRY(each_property(&b->ir.schemas[fact->index], visit, context));
+            if (fact->kind == TF_SOME_MEMBER) {
+                const tf_schema *about = &b->ir.schemas[fact->index];
+                TF_TRY(each_property(about, visit, context));
+                if (about->property_names != TF_NO_SCHEMA)
+                    TF_TRY(tf_each_spelled_name(b, about->property_names, visit, context));
+            }
             continue;
         }
         TF_TRY(each_property(schema_of(b, atom), visit, context));
@@ -358,7 +362,7 @@ tokfsm_status tf_fact_of(tf_build *b, const tf_fact *fact, uint32_t *index)
         TF_TRY(tf_spend(b->budget, b->err));
         const tf_fact *known = &b->facts.items[i];
         if (known->kind == fact->kind && known->n_name == fact->n_name &&
-            known->index == fact->index && known->obligation == fact->obligation &&
+            known->index == fact->index && known->names == fact->names && known->obligation == fact->obligation &&
             known->min == fact->min && known->max == fact->max &&
             (fact->n_name == 0 || memcmp(known->name, fact->name, fact->n_name) == 0)) {
             *index = (uint32_t)i;
@@ -374,17 +378,15 @@ tokfsm_status tf_fact_of(tf_build *b, const tf_fact *fact, uint32_t *index)
 }
 
 void tf_member_counts(const tf_build *b, const tf_alternative *alternative, uint64_t *min,
-                      uint64_t *max, bool *needs_other)
+                      uint64_t *max)
 {
     *min = 0;
     *max = TF_UNLIMITED;
-    *needs_other = false;
     for (uint32_t i = 0; i < alternative->n_atoms; i++) {
         tf_obligation atom = alternative->atoms[i];
         uint64_t least = 0, most = TF_UNLIMITED;
         if (tf_obligation_tag(atom) == TF_FACT) {
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
-            *needs_other |= fact->kind == TF_OTHER;
             if (fact->kind == TF_COUNT) {
                 least = fact->min;
                 most = fact->max;

@@ -137,7 +137,6 @@ static const struct {
     uint32_t from, to;  /* drafts that know it */
 } unsupported[] = {
     {"unevaluatedProperties", TF_TYPE_OBJECT, TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
-    {"contains", TF_TYPE_ARRAY, TOKFSM_DRAFT_6, TOKFSM_DRAFT_2020_12},
     {"uniqueItems", TF_TYPE_ARRAY, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
     {"unevaluatedItems", TF_TYPE_ARRAY, TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
 };
