@@ -604,7 +604,7 @@ static void top_costs(tf_run *run, const tf_configuration *c, const costs *value
     }
 }
 
-uint32_t tf_bound(tf_run *run, const tf_configuration *c)
+uint32_t tf_bound_plain(tf_run *run, const tf_configuration *c)
 {
     if (c->mode == TF_AT_END || tf_is_complete(c))
         return 0;

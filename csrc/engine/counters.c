@@ -92,9 +92,13 @@ bool tf_count_child(tf_run *run, const tf_frame *frame, const uint64_t *outcome,
         uint32_t k = tf_n_counters(kind, a), sign = 0;
         const uint32_t *signs = tf_edge_signs(kind, frame->edge, a);
         bool any = false;
+        /* Another alternative may have looked through the same obligation. */
+        uint64_t open = k == 0             ? 1
+                        : kind->is_object ? tf_name_signs(run, frame, a, frame->last - 1, true)
+                                          : tf_item_signs(run, frame, a, frame->count - 1);
         for (uint32_t s = 0; s < 1u << k; s++)
             if (signs[s] != TF_NONE && tf_word_bit(outcome, signs[s])) {
-                any = true;
+                any |= open >> s & 1u;
                 sign |= s;
             }
         if (any && k > 0) {

@@ -329,8 +329,11 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
     find_char_costs(b);
     find_escaped_closers(b);
     m->bytes_complete = bytes_complete(b);
+    m->unique = tf_unique_mode(&b->ir);
+    if (m->unique != TF_UNIQUE_NEVER && !tf_cache_pairs(m, &b->arena))
+        return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
     TF_TRY(make_root(b));
-    return b->ir.negates ? tf_explore_containers(b) : TOKFSM_OK;
+    return b->ir.negates || m->unique == TF_UNIQUE_PLANNED ? tf_explore_containers(b) : TOKFSM_OK;
 }
 
 tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes,

@@ -240,30 +240,39 @@ static tokfsm_status expand_equal(expansion *e, partial *p, uint32_t node, bool 
 
 /* ---- alternatives ---- */
 
-static tokfsm_status finish(expansion *e, const partial *p)
+static tokfsm_status keep_alternative(void *context, const tf_alternative *wanted)
 {
+    expansion *e = context;
     tf_build *b = e->b;
-    tf_alternative wanted = {p->n_atoms, p->atoms, NULL, NULL};
     for (size_t i = 0; i < e->found.n; i++)
-        if (tf_same_alternative(e->found.items[i], &wanted))
+        if (tf_same_alternative(e->found.items[i], wanted))
             return TOKFSM_OK;
     if (e->found.n >= TF_MAX_ALTERNATIVES)
         return tf_fail(b->err, TOKFSM_E_LIMIT, "over %u alternatives for one value",
                        TF_MAX_ALTERNATIVES);
     tokfsm_status status = TOKFSM_OK;
     tf_alternative *made = tf_take(b, sizeof *made, &status);
-    tf_obligation *atoms = tf_take(b, p->n_atoms * sizeof *atoms, &status);
+    tf_obligation *atoms = tf_take(b, wanted->n_atoms * sizeof *atoms, &status);
     if (status != TOKFSM_OK)
         return status;
-    if (p->n_atoms > 0)
-        memcpy(atoms, p->atoms, p->n_atoms * sizeof *atoms);
-    *made = (tf_alternative){p->n_atoms, atoms, NULL, NULL};
+    if (wanted->n_atoms > 0)
+        memcpy(atoms, wanted->atoms, wanted->n_atoms * sizeof *atoms);
+    *made = (tf_alternative){.n_atoms = wanted->n_atoms, .atoms = atoms};
     TF_TRY(tf_counters_find(b, made, e->object));
+    if (!e->object)
+        TF_TRY(tf_unique_uncounted(b, made));
     if (!tf_grow(&b->arena.allocator, (void **)&e->found.items, e->found.n, &e->found.capacity,
                  sizeof *e->found.items))
         return no_memory(b);
     e->found.items[e->found.n++] = made;
     return TOKFSM_OK;
+}
+
+static tokfsm_status finish(expansion *e, const partial *p)
+{
+    tf_alternative whole = {.n_atoms = p->n_atoms, .atoms = p->atoms};
+    return e->object ? keep_alternative(e, &whole)
+                     : tf_unique_alternatives(e->b, &whole, keep_alternative, e);
 }
 
 /* Work p off until it is a whole alternative, is dead, or has been split. */

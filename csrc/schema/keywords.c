@@ -137,17 +137,8 @@ static const struct {
     uint32_t from, to;  /* drafts that know it */
 } unsupported[] = {
     {"unevaluatedProperties", TF_TYPE_OBJECT, TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
-    {"uniqueItems", TF_TYPE_ARRAY, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
     {"unevaluatedItems", TF_TYPE_ARRAY, TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
 };
-
-static bool says_nothing(const tf_ir *ir, const char *keyword, uint32_t value)
-{
-    const tf_tape_node *v = NODE(value);
-    if (strcmp(keyword, "uniqueItems") == 0)
-        return v->type == TF_JSON_FALSE;
-    return false;
-}
 
 static tokfsm_status refuse_unsupported(reader *r)
 {
@@ -157,8 +148,7 @@ static tokfsm_status refuse_unsupported(reader *r)
         if (r->draft < unsupported[i].from || r->draft > unsupported[i].to)
             continue;
         uint32_t value = tf_keyword(r, name);
-        if (value == TF_TAPE_NONE || (r->s->types & unsupported[i].types) == 0 ||
-            says_nothing(ir, name, value))
+        if (value == TF_TAPE_NONE || (r->s->types & unsupported[i].types) == 0)
             continue;
         return tf_fail_node(r->err, TOKFSM_E_UNSUPPORTED, ir->tape, value, name,
                             "the keyword %s is not supported", name);
