@@ -59,7 +59,7 @@ static bool list_domain(tf_run *run, const tf_frame *frame, uint32_t a, uint64_t
 }
 
 typedef struct matching {
-    uint32_t n_positions, n_values;
+    uint32_t n_values;
     const uint8_t *may; /* [n_positions][n_values] */
     uint32_t *of_value; /* the position that has it, or TF_NONE */
     uint8_t *visited;
@@ -96,6 +96,49 @@ static bool augment(matching *m, uint32_t position)
     }
 }
 
+bool tf_match_lists(tf_run *run, const tf_item_list *lists, uint32_t n, const tf_child *taken)
+{
+    size_t total = 0;
+    uint32_t n_values = 0;
+    for (uint32_t p = 0; p < n; p++)
+        total += lists[p].n;
+    const tf_item **values = tf_arena_take(run->arena, total * sizeof *values);
+    uint8_t *may = tf_arena_zero(run->arena, n * total);
+    matching m = {.may = may};
+    m.of_value = tf_arena_take(run->arena, total * sizeof *m.of_value);
+    m.visited = tf_arena_take(run->arena, total);
+    m.path = tf_arena_take(run->arena, ((size_t)n + 1) * sizeof *m.path);
+    m.at = tf_arena_take(run->arena, ((size_t)n + 1) * sizeof *m.at);
+    if (values == NULL || may == NULL || m.of_value == NULL || m.visited == NULL ||
+        m.path == NULL || m.at == NULL) {
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for items");
+        return false;
+    }
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t p = 0; p < n; p++)
+            for (uint32_t k = 0; k < lists[p].n; k++) {
+                const tf_item *item = lists[p].items[k];
+                bool gone = false;
+                for (const tf_child *child = taken; child != NULL && !gone; child = child->previous)
+                    gone = tf_item_equal(run, child->value, item);
+                uint32_t v = 0;
+                while (v < n_values && !tf_item_equal(run, values[v], item))
+                    v++;
+                if (pass == 0 && !gone && v == n_values)
+                    values[n_values++] = item;
+                else if (pass == 1 && !gone)
+                    may[(size_t)p * n_values + v] = 1;
+                if (!tf_run_spend(run))
+                    return false;
+            }
+    m.n_values = n_values;
+    memset(m.of_value, 0xFF, n_values * sizeof *m.of_value);
+    for (uint32_t p = 0; p < n; p++)
+        if (!tf_run_spend(run) || !augment(&m, p))
+            return false;
+    return run->call.status == TOKFSM_OK;
+}
+
 static bool match(tf_run *run, const tf_frame *frame, uint32_t a)
 {
     const tf_kind *kind = frame->kind;
@@ -109,9 +152,10 @@ static bool match(tf_run *run, const tf_frame *frame, uint32_t a)
     domain *domains = tf_arena_zero(run->arena, n_left * sizeof *domains);
     if (domains == NULL)
         goto no_memory;
-    uint32_t n = 0, n_values = 0;
-    size_t total = 0;
-    uint32_t last_class = TF_NONE;
+    tf_item_list *lists = tf_arena_take(run->arena, n_left * sizeof *lists);
+    if (lists == NULL)
+        goto no_memory;
+    uint32_t n = 0, last_class = TF_NONE;
     for (uint32_t i = 0; i < n_left; i++) {
         uint32_t class = tf_item_class(kind, frame->count + i);
         domain d = {.most = most};
@@ -122,45 +166,10 @@ static bool match(tf_run *run, const tf_frame *frame, uint32_t a)
         if (d.n >= most)
             continue;
         last_class = class;
-        domains[n++] = d;
-        total += d.n;
+        domains[n] = d;
+        lists[n++] = (tf_item_list){d.items, d.n};
     }
-    const tf_item **values = tf_arena_take(run->arena, total * sizeof *values);
-    uint8_t *may = tf_arena_zero(run->arena, n * total);
-    matching m = {.n_positions = n, .may = may};
-    m.of_value = tf_arena_take(run->arena, total * sizeof *m.of_value);
-    m.visited = tf_arena_take(run->arena, total);
-    m.path = tf_arena_take(run->arena, ((size_t)n + 1) * sizeof *m.path);
-    m.at = tf_arena_take(run->arena, ((size_t)n + 1) * sizeof *m.at);
-    if (values == NULL || may == NULL || m.of_value == NULL || m.visited == NULL ||
-        m.path == NULL || m.at == NULL)
-        goto no_memory;
-    for (int pass = 0; pass < 2; pass++) {
-        m.n_values = n_values;
-        for (uint32_t p = 0; p < n; p++)
-            for (uint32_t k = 0; k < domains[p].n; k++) {
-                const tf_item *item = domains[p].items[k];
-                bool taken = false;
-                for (const tf_child *child = frame->children; child != NULL && !taken;
-                     child = child->previous)
-                    taken = tf_item_equal(run, child->value, item);
-                uint32_t v = 0;
-                while (v < n_values && !tf_item_equal(run, values[v], item))
-                    v++;
-                if (pass == 0 && !taken && v == n_values)
-                    values[n_values++] = item;
-                else if (pass == 1 && !taken)
-                    may[(size_t)p * n_values + v] = 1;
-                if (run->call.status != TOKFSM_OK)
-                    return false;
-            }
-    }
-    m.n_values = n_values;
-    memset(m.of_value, 0xFF, n_values * sizeof *m.of_value);
-    for (uint32_t p = 0; p < n; p++)
-        if (!tf_run_spend(run) || !augment(&m, p))
-            return false;
-    return true;
+    return tf_match_lists(run, lists, n, frame->children);
 no_memory:
     run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for items");
     return false;

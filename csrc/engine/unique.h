@@ -70,8 +70,15 @@ enum { TF_MAX_MOVES = 264 };
 uint32_t tf_search_moves(tf_run *run, const tf_search *search, const tf_configuration *c,
                          uint8_t moves[TF_MAX_MOVES]);
 
-/* match.c: whether the items that alternative a still must have can all differ from each other
-   and from those that are there. */
+/* match.c */
+typedef struct tf_item_list {
+    const tf_item **items;
+    uint32_t n;
+} tf_item_list;
+/* Whether each list gives one value so that all differ, from `taken` too. */
+bool tf_match_lists(tf_run *run, const tf_item_list *lists, uint32_t n, const tf_child *taken);
+/* Whether the items that alternative a still must have can all differ from each other and from
+   those that are there. */
 bool tf_match_items(tf_run *run, const tf_frame *frame, uint32_t a);
 
 #endif

@@ -160,29 +160,6 @@ static tokfsm_status list_places(tf_build *b, tf_run *run, const tf_alternative 
     return TOKFSM_OK;
 }
 
-/* Whether the places get values that differ: augmenting paths, place by place. */
-static bool give(tf_run *run, const places *p, uint32_t n, const tf_item **value_of, uint32_t place,
-                 uint8_t *visited)
-{
-    const tf_domain *d = &p->items[place < p->n ? place : p->n - 1];
-    for (uint32_t k = 0; k < d->n; k++) {
-        uint32_t owner = 0;
-        while (owner < n && (value_of[owner] == NULL ||
-                             !tf_item_equal(run, value_of[owner], d->items[k])))
-            owner++;
-        if (owner < n && visited[owner])
-            continue;
-        if (owner < n) {
-            visited[owner] = 1;
-            if (!give(run, p, n, value_of, owner, visited))
-                continue;
-        }
-        value_of[place] = d->items[k];
-        return true;
-    }
-    return false;
-}
-
 static tokfsm_status places_differ(tf_build *b, tf_run *run, const places *p, uint64_t min, bool *met)
 {
     /* Places with as many values as there are items are left out: the others leave them one. */
@@ -195,19 +172,16 @@ static tokfsm_status places_differ(tf_build *b, tf_run *run, const places *p, ui
         *met = false; /* all those behind the prefix have one list */
     if (!*met || !p->tight)
         return TOKFSM_OK;
-    uint32_t n = (uint32_t)min;
-    const tf_item **value_of = tf_arena_zero(run->arena, n * sizeof *value_of);
-    uint8_t *visited = tf_arena_take(run->arena, n);
-    if (value_of == NULL || visited == NULL)
+    tf_item_list *lists = tf_arena_take(run->arena, (size_t)min * sizeof *lists);
+    if (lists == NULL)
         return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
-    for (uint32_t i = 0; i < n && *met; i++) {
-        if (p->items[i < p->n ? i : p->n - 1].many)
-            continue;
-        memset(visited, 0, n);
-        visited[i] = 1;
-        *met = give(run, p, n, value_of, i, visited);
-        TF_TRY(tf_spend(b->budget, b->err));
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < min; i++) {
+        const tf_domain *d = &p->items[i < p->n ? i : p->n - 1];
+        if (!d->many)
+            lists[n++] = (tf_item_list){d->items, d->n};
     }
+    *met = tf_match_lists(run, lists, n, NULL);
     return run->call.status;
 }
 

@@ -25,6 +25,7 @@ BYTES = tokfsm.Vocabulary.from_bytes([bytes([b]) for b in range(256)])
 PIECES = (b'","', b'",', b'["', b'"]', b'a","a"', b'1,1', b"1,2", b"[1,", b"],[", b'},{', b'":', b'{"a', b"true", b"false,", b"null",
           b"[[", b"]]", b"ab", b"ba", b"aa", b'a"', b'b"', b'""', b',"', b"12", b"10", b"1.0", b"0.", b"-0", b"e1", b',"a",', b"\\u0061")
 TOKENS = tokfsm.Vocabulary.from_bytes([bytes([b]) for b in range(256)] + list(PIECES))
+FEW = tokfsm.Vocabulary.from_bytes([bytes([b]) for b in b'{}[]":,a1-truefalsn0'] + [b'","', b"b", b"12", b"1.5", b'b"', b"[1,"])
 LEAVES: tuple[Any, ...] = (
     {"type": "boolean"}, {"type": "null"}, {"enum": [1, 2]}, {"enum": [1]}, {"enum": ["a", "b", "ab"]}, {"const": "a"}, {"const": 1},
     {"enum": [1, "a", None]}, {"type": "integer", "minimum": 0, "maximum": 2}, {"type": "integer"}, {"type": "string"},
@@ -165,7 +166,7 @@ def test_walks(part: int) -> None:
     for seed in range(part * SEEDS, (part + 1) * SEEDS):
         rng = random.Random(seed)
         drawn = root(rng)
-        vocab = rng.choice((BYTES, TOKENS))
+        vocab = rng.choice((BYTES, TOKENS, TOKENS, FEW))
         options: dict[str, Any] = {} if rng.random() < 0.7 else {"whitespace": rng.choice(("spaced", "flexible"))}
         if rng.random() < 0.1:
             options = {"indent": 1}
