@@ -21,14 +21,17 @@ ROOT = Path(__file__).resolve().parent
 SOURCES = {
     "base": "alloc budget lock sha256 status",
     "vocab": "json_follow pack_build pack_file string_table trie",
-    "schema": "decimal dialect keywords keywords_typed pointer refs tape tape_names tape_value",
+    "schema": "decimal dialect documents ir keywords keywords_typed metaschemas pointer refs resources scope tape "
+              "tape_names tape_value uri",
     "regex": "charset escape formats parse unicode_names unicode_runs",
-    "automaton": "atoms classes dfa formula intern lengths program",
-    "engine": "automaton bound budget_mask cache edits frames items machine mask match options plan reach room search "
-              "spelling step step_string text unique walk",
-    "lower": "build cost disjoint domain equal_items evaluate expand explore kinds literals names negate "
-             "number_facts number_states numbers obligations satisfiable strings values",
-    "artifact": "open read_machine write",
+    "automaton": "atoms classes dfa formula intern lengths program shortest",
+    "engine": "automaton bound bound_names budget_mask cache content content_cost counters edits frames items "
+              "items_plan machine mask match members_plan name_content name_cost options plan reach room search "
+              "spelling step step_string text unique walk walk_content",
+    "lower": "build content_states cost count disjoint domain equal_items evaluate expand explore kinds literals "
+             "name_classes names negate number_facts number_states numbers obligations patterns satisfiable strings "
+             "values witnesses",
+    "artifact": "open read_content read_machine write write_content",
     "matcher": "accept fill matcher row",
     "": "api_compile api_runtime",
 }

@@ -41,9 +41,10 @@ static bool is_plain(tf_run *run, const tf_configuration *c)
         (c->top != NULL && c->top->collects && !tf_unique_neutral(run, c)))
         return false; /* what is written may matter to items to come */
     if (c->mode == TF_IN_NAME)
-        return c->top->emitted == NULL && !c->top->kind->counts;
-    return c->mode == TF_IN_STRING && ((const tf_strings *)c->at)->n_breaks > 0 &&
-           !outcome_varies(c);
+        return c->top->emitted == NULL && !c->top->kind->counts &&
+               c->top->kind->counting == NULL && c->content == NULL;
+    const tf_strings *s = c->at;
+    return c->mode == TF_IN_STRING && s->n_breaks > 0 && s->content == NULL && !outcome_varies(c);
 }
 
 static bool make_bounds(tf_run *run, const tf_configuration *c, free_bounds *bounds)

@@ -1,6 +1,7 @@
 #include "cache.h"
 
 #include "../base/bits.h"
+#include "counters.h"
 #include "frames.h"
 
 enum { N_BUCKETS = 1024 };
@@ -40,6 +41,8 @@ static uint64_t reach(const tf_machine *m) { return (uint64_t)m->pack->max_token
 static uint64_t clipped_length(const tf_machine *m, const tf_strings *s, uint64_t n)
 {
     uint32_t i = s->n_breaks;
+    if (i > 1 && s->content != NULL)
+        return n; /* what the content admits can depend on a length far off */
     while (i > 1 && s->breaks[i - 1].from > n)
         i--;
     if (i < s->n_breaks && s->breaks[i].from - n <= reach(m))
@@ -54,6 +57,8 @@ static uint64_t clipped_count(const tf_machine *m, const tf_frame *frame)
     uint64_t near = reach(m), n = frame->count;
     if (kind->is_object)
         return kind->counts ? n : n > 0;
+    if (kind->counting != NULL) /* how many items are left decides what they may be */
+        near += kind->counting->span;
     uint32_t class = tf_item_class(kind, n);
     if (class + 1 < kind->n_classes && kind->first[class + 1] - n <= near)
         return n;
@@ -89,6 +94,8 @@ static void put_frames(const tf_machine *m, const tf_frame *frame, tf_signature 
         put(s, (uint64_t)(uintptr_t)frame->edge);
         put(s, clipped_count(m, frame));
         put_words(s, tf_frame_alive(frame), kind->alternative_words);
+        for (uint32_t k = 0; kind->counting != NULL && k < kind->counting->n_counters; k++)
+            put(s, frame->counts == NULL ? 0 : frame->counts[k]);
         if (kind->rank != NULL)
             put(s, frame->last);
         if (m->options.whitespace == TOKFSM_WHITESPACE_INDENT)
@@ -117,6 +124,8 @@ void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutra
         const tf_strings *strings = c->at;
         put(s, c->mode == TF_IN_NAME ? 0 : clipped_length(m, strings, c->n));
         put(s, c->sub == TF_STR_NORMAL ? 0 : c->hex);
+        if (strings->content != NULL)
+            put(s, (uint64_t)(uintptr_t)c->content);
         if (c->literal == TF_ON) {
             put(s, c->low | (uint64_t)c->high << 32);
             put(s, c->pos);

@@ -25,6 +25,7 @@ typedef struct tf_text {
 typedef struct tf_emitted {
     const struct tf_emitted *previous;
     const tf_text *name; /* NULL: the empty name */
+    uint32_t class;      /* of other names */
 } tf_emitted;
 
 typedef struct tf_frame {
@@ -32,6 +33,7 @@ typedef struct tf_frame {
     const tf_kind *kind;
     const tf_edge *edge; /* of the member or item begun last */
     const tf_emitted *emitted;
+    const uint64_t *counts; /* of all counters (counters.h); NULL: all 0 */
     tf_bits alive;  /* alternatives, [kind->alternative_words] */
     uint64_t count; /* members or items begun */
     uint32_t last;  /* property_order="schema": 1 + index of the last name, 0: none */
@@ -66,6 +68,7 @@ typedef struct tf_configuration {
     const void *at;          /* STRING, NAME: tf_strings; NUMBER: tf_nstate */
     const tf_text *text;     /* decoded, where strings->n_literals or names need it; of a number
                                 that is collected, as written */
+    const tf_content_state *content; /* STRING, NAME: of what is decoded; NULL: nothing is live */
     tf_bits alive;           /* obligations of `value` */
     const struct tf_item *item; /* the value that has just ended, where it is collected */
     uint64_t n;              /* strings: characters begun; gaps: white space so far;
@@ -120,9 +123,11 @@ bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits);
 bool tf_mask_budget(tf_run *run, const tf_configuration *c, const tf_edits *edits, uint32_t *row,
                     uint32_t budget);
 
-/* Names: whether a name may begin now (any, or index `name`); for step, mask and bound. */
+/* Names: to which alternatives a declared one, or one of a class of others, may begin now. */
 bool tf_name_open(tf_run *run, const tf_frame *frame, uint32_t name, uint64_t *alive);
-bool tf_other_names_open(tf_run *run, const tf_frame *frame, uint64_t *alive);
+bool tf_other_open(tf_run *run, const tf_frame *frame, uint32_t class, uint64_t *alive);
+/* Names of the class that are not emitted yet; UINT64_MAX: no end of them. */
+uint64_t tf_others_left(const tf_frame *frame, uint32_t class);
 bool tf_may_close(const tf_frame *frame, uint64_t *outcome);
 
 #endif

@@ -51,7 +51,7 @@ static bool list_domain(tf_run *run, const tf_frame *frame, uint32_t a, uint64_t
     c.mode = TF_AT_VALUE;
     c.gap = TF_GAP_COMMA;
     c.value = alone->edge->value;
-    if (!tf_edge_obligations(run, kind, alone->edge, alive.words, &c.alive))
+    if (!tf_edge_obligations(run, alone, alone->edge, i, alive.words, &c.alive))
         return false;
     tf_search search = {.start = &c, .base = alone->depth, .leaf = collect, .context = d};
     tf_search_run(run, &search);

@@ -5,6 +5,8 @@
  *
  * All counts are of values over the bytes that are tokens by themselves.
  */
+#include "counters.h"
+#include "name_content.h"
 #include "unique.h"
 
 static const uint64_t ENDLESS = UINT64_MAX;
@@ -30,20 +32,46 @@ static uint64_t power(uint64_t base, uint64_t exponent, uint64_t most)
     return value;
 }
 
+/* Strings of a language that go on from a state, n characters in, to a length from least to last.
+   Of each length that is there one is counted, where lengths are known; else all. */
+static uint64_t language_room(const tf_content_state *state, uint32_t language, uint64_t n,
+                              uint64_t least, uint64_t last, uint64_t most)
+{
+    if (state == NULL || !tf_word_bit(state->live, language))
+        return 0;
+    if (state->lengths == NULL)
+        return state->counts == NULL ? 1 : state->counts[language];
+    const tf_lengths *l = state->lengths[language];
+    if (last == UINT64_MAX && l->longest == UINT64_MAX)
+        return ENDLESS;
+    uint64_t found = 0, at = least > n ? least : n;
+    for (; at <= last && found <= most && at - n <= most + l->n_prefix; at++)
+        found += tf_content_meets(state, language, n, at, at);
+    return found;
+}
+
 /*
- * Residual string count: strings for obligation j that begin with n characters of which nothing
- * more is known than that; of the literals only those from `low` to `high`. Where what is free
- * of a string gets an automaton of its own, its count from the state at hand belongs here.
+ * Strings for obligation j that begin with n characters of which nothing more is known than that
+ * their content is at `state` (NULL: or nothing at all); of the literals only those from `low` to
+ * `high`.
  */
-static uint64_t string_room(tf_run *run, const tf_strings *s, uint64_t n, bool whole, uint32_t low,
-                            uint32_t high, uint32_t j, uint64_t most)
+static uint64_t string_room(tf_run *run, const tf_strings *s, const tf_content_state *state,
+                            uint64_t n, bool whole, uint32_t low, uint32_t high, uint32_t j,
+                            uint64_t most)
 {
     uint64_t literals = 0, taken = s->n_literals, found = 0;
     for (uint32_t i = low; i < high && literals <= most; i++)
         literals += tf_word_bit(s->literals[i].end, j);
     for (uint32_t i = 0; i < s->n_breaks; i++) {
         uint64_t from = s->breaks[i].from > n ? s->breaks[i].from : n;
-        uint64_t last = i + 1 < s->n_breaks ? s->breaks[i + 1].from - 1 : UINT64_MAX;
+        uint64_t last = tf_break_last(s, i);
+        uint32_t language = s->breaks[i].language == NULL ? TF_NONE : s->breaks[i].language[j];
+        if (last >= from && language != TF_NONE) {
+            uint64_t here = language_room(state, language, n, from, last, most + taken);
+            if (here == ENDLESS)
+                return ENDLESS;
+            found = here > found ? here : found;
+        }
         if (last < from || !tf_word_bit(s->breaks[i].outcome, j))
             continue;
         if (last == UINT64_MAX && run->m->char_tokens != TF_COST_NONE)
@@ -121,9 +149,10 @@ static uint64_t edge_room(tf_run *run, const tf_kind *kind, uint32_t index, uint
                           uint64_t most, uint32_t nesting)
 {
     const tf_edge *edge = tf_kind_edge(run->m, kind, index, &run->call);
-    if (edge == NULL || edge->value == NULL || edge->obligation[a] == TF_NONE)
-        return 0;
-    return tf_value_room(run, edge->value, edge->obligation[a], most, nesting);
+    if (edge == NULL || edge->value == NULL || !tf_word_bit(edge->admits, a) ||
+        tf_n_counters(kind, a) > 0)
+        return 0; /* what a child counts as may be bound to the others */
+    return tf_value_room(run, edge->value, *tf_edge_signs(kind, edge, a), most, nesting);
 }
 
 /* Objects of alternative a that differ in what comes after `count` members; `seen` is what is
@@ -136,12 +165,19 @@ static uint64_t members_room(tf_run *run, const tf_kind *kind, uint32_t a, uint6
     for (uint32_t w = 0; w < kind->name_words; w++)
         for (uint32_t left = required[w] & ~(seen == NULL ? 0 : seen[w]); left != 0; left &= left - 1)
             to_come++;
-    const tf_edge *other = tf_kind_edge(run->m, kind, kind->n_names, &run->call);
-    if (other == NULL)
+    if (tf_n_counters(kind, a) > 0)
         return 0;
-    if (tf_word_bit(other->admits, a) && count + to_come < kind->max_items[a] &&
-        run->m->char_tokens != TF_COST_NONE)
-        return ENDLESS;
+    for (uint32_t i = 0; i < kind->n_others; i++) {
+        const tf_edge *other = tf_kind_edge(run->m, kind, kind->n_names + i, &run->call);
+        const tf_content *content = kind->names.content;
+        if (other == NULL)
+            return 0;
+        bool endless = content == NULL || !content->has_counts ||
+                       (content->start != NULL && content->start->counts[i] == UINT64_MAX);
+        if (tf_word_bit(other->admits, a) && endless && count + to_come < kind->max_items[a] &&
+            run->m->char_tokens != TF_COST_NONE && run->m->bytes_complete)
+            return ENDLESS;
+    }
     for (uint32_t k = 0; k < kind->n_names && best <= most; k++) {
         bool is_required = required[k / 32] >> (k % 32) & 1u;
         if ((seen != NULL && (seen[k / 32] >> (k % 32) & 1u)) || !tf_run_spend(run) ||
@@ -157,7 +193,7 @@ static uint64_t members_room(tf_run *run, const tf_kind *kind, uint32_t a, uint6
 static uint64_t items_room(tf_run *run, const tf_kind *kind, uint32_t a, uint64_t count,
                            uint64_t most, uint32_t nesting)
 {
-    if (kind->twins != NULL && kind->twins[a].second != TF_NONE)
+    if ((kind->twins != NULL && kind->twins[a].second != TF_NONE) || tf_n_counters(kind, a) > 0)
         return 0; /* what is to come may be bound to what is there */
     if (kind->matched != NULL && tf_word_bit(kind->matched, a))
         return 0;
@@ -187,7 +223,8 @@ uint64_t tf_value_room(tf_run *run, const tf_value *value, uint32_t j, uint64_t 
         n += tf_word_bit(value->literal[i], j);
     const tf_strings *s = tf_value_strings(run->m, value, &run->call);
     if (s != NULL && s != &tf_no_strings) {
-        uint64_t strings = string_room(run, s, 0, false, 0, s->n_literals, j, most);
+        const tf_content_state *state = s->content == NULL ? NULL : s->content->start;
+        uint64_t strings = string_room(run, s, state, 0, false, 0, s->n_literals, j, most);
         n = strings > ENDLESS - n ? ENDLESS : n + strings;
     }
     const tf_nstate *start = n > most ? NULL : tf_value_number(run->m, value, &run->call);
@@ -236,8 +273,8 @@ static void lexeme_rooms(tf_run *run, const tf_configuration *c, uint64_t most, 
         switch (c->mode) {
         case TF_IN_STRING: {
             bool on = c->literal == TF_ON;
-            out->of[j] = string_room(run, c->at, c->n, false, on ? c->low : 0, on ? c->high : 0, j,
-                                     most);
+            out->of[j] = string_room(run, c->at, tf_in_escape(c) ? NULL : c->content, c->n, false,
+                                     on ? c->low : 0, on ? c->high : 0, j, most);
             break;
         }
         case TF_IN_NUMBER: out->of[j] = number_room(run, c->at, c->text, alive, j, most); break;
@@ -256,8 +293,10 @@ static bool goes_on(tf_run *run, const tf_configuration *c, uint32_t a)
     const tf_frame *frame = c->top;
     tf_scratch_words alive;
     bool in = c->mode == TF_IN_NAME, on = !in || c->literal == TF_ON;
-    if (tf_other_names_open(run, frame, alive.words) && tf_word_bit(alive.words, a))
-        return run->m->bytes_complete;
+    for (uint32_t i = 0; i < frame->kind->n_others; i++)
+        if ((!in || tf_name_class_live(run, c, i)) && tf_other_open(run, frame, i, alive.words) &&
+            tf_word_bit(alive.words, a))
+            return run->m->bytes_complete;
     for (uint32_t k = in ? c->low : 0; on && k < (in ? c->high : frame->kind->n_names); k++)
         if (tf_name_open(run, frame, k, alive.words) && tf_word_bit(alive.words, a))
             return run->m->bytes_complete;
@@ -284,6 +323,21 @@ static bool closing(const tf_run *run, const tf_configuration *c)
 {
     return c->mode == TF_AT_AFTER && c->n > 0 &&
            run->m->options.whitespace == TOKFSM_WHITESPACE_INDENT;
+}
+
+/* Of the child at hand, whatever it may count as for alternative a. */
+static uint64_t room_of_child(tf_run *run, const tf_frame *frame, uint32_t a, const rooms *values)
+{
+    uint64_t open = 1;
+    if (tf_n_counters(frame->kind, a) > 0)
+        open = frame->kind->is_object ? tf_name_signs(run, frame, a, frame->last - 1, true)
+                                      : tf_item_signs(run, frame, a, frame->count - 1);
+    const uint32_t *signs = tf_edge_signs(frame->kind, frame->edge, a);
+    uint64_t best = 0;
+    for (uint32_t s = 0; s < 1u << tf_n_counters(frame->kind, a); s++)
+        if ((open >> s & 1u) && signs[s] != TF_NONE && values->of[signs[s]] > best)
+            best = values->of[signs[s]];
+    return best;
 }
 
 static uint64_t frame_room(tf_run *run, const tf_configuration *c, const tf_frame *frame,
@@ -334,13 +388,12 @@ bool tf_room_suffices(tf_run *run, const tf_configuration *c, const tf_frame *wa
              a = tf_words_next(alive, kind->alternative_words, a + 1)) {
             uint64_t child;
             if (frame != c->top || value)
-                child = frame->edge->obligation[a] == TF_NONE ? 0
-                                                              : values.of[frame->edge->obligation[a]];
+                child = room_of_child(run, frame, a, &values);
             else if (c->mode == TF_AT_COLON)
-                child = frame->edge->obligation[a] == TF_NONE
+                child = tf_n_counters(kind, a) > 0
                             ? 0
-                            : tf_value_room(run, frame->edge->value, frame->edge->obligation[a],
-                                            most, NESTING);
+                            : tf_value_room(run, frame->edge->value,
+                                            *tf_edge_signs(kind, frame->edge, a), most, NESTING);
             else
                 child = goes_on(run, c, a);
             frames.of[a] = frame_room(run, c, frame, a, child, most);
@@ -407,7 +460,8 @@ bool tf_unique_strings(tf_run *run, const tf_configuration *c)
         const uint64_t *endless = s->breaks[s->n_breaks - 1].outcome;
         for (uint32_t a = tf_words_next(alive, kind->alternative_words, 0); a != UINT32_MAX;
              a = tf_words_next(alive, kind->alternative_words, a + 1))
-            if (!tf_word_bit(edge->admits, a) || !tf_word_bit(endless, edge->obligation[a]))
+            if (!tf_word_bit(edge->admits, a) || tf_n_counters(kind, a) > 0 ||
+                !tf_word_bit(endless, *tf_edge_signs(kind, edge, a)))
                 return false;
     }
     return true;

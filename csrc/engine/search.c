@@ -176,6 +176,13 @@ static void string_moves(listing *l)
         }
     if (!name && s->n_breaks == 0 && c->literal != TF_MAYBE)
         return;
+    if (s->content != NULL) { /* what may come leads to the end by different ways */
+        for (uint32_t byte = 0; byte < 256; byte++)
+            if (!((uint32_t)listed[byte / 8] >> (byte % 8) & 1u) &&
+                tf_string_table()[c->sub][byte] < TF_N_STR)
+                add_rated(l, first, (uint8_t)byte);
+        return;
+    }
     /* One free character in its place; the others behind, in any order. */
     static const char likely[] = "a0A";
     for (uint32_t i = 0; name && c->sub == TF_STR_NORMAL && likely[i] != '\0'; i++) {

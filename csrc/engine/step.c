@@ -10,6 +10,8 @@
 #include "text.h"
 #include "unique.h"
 
+#include "counters.h"
+
 static bool is_space(uint8_t byte)
 {
     return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r';
@@ -49,25 +51,22 @@ bool tf_step_finish(tf_run *run, tf_configuration *c, const uint64_t *outcome)
     c->n = 0;
     if (frame->collects)
         return tf_unique_finish(run, c, outcome);
-    const tf_edge *edge = frame->edge;
-    if (edge->value->n == 1)
-        return true; /* what every alternative asked for is there */
     const tf_kind *kind = frame->kind;
+    if (frame->edge->value->n == 1 && kind->counting == NULL)
+        return true; /* what every alternative asked for is there */
     uint32_t n_words = kind->alternative_words;
-    const uint64_t *alive = tf_frame_alive(frame);
+    const uint64_t *alive = tf_frame_alive(frame), *counts;
     tf_scratch_words kept;
     memset(kept.words, 0, n_words * sizeof *kept.words);
-    for (uint32_t a = tf_words_next(alive, n_words, 0); a != UINT32_MAX;
-         a = tf_words_next(alive, n_words, a + 1))
-        if (tf_word_bit(outcome, edge->obligation[a]))
-            tf_word_set(kept.words, a);
-    if (!tf_words_any(kept.words, n_words))
+    if (!tf_count_child(run, frame, outcome, kept.words, &counts) ||
+        !tf_words_any(kept.words, n_words))
         return false;
-    if (memcmp(kept.words, alive, n_words * sizeof *alive) == 0)
+    if (counts == NULL && memcmp(kept.words, alive, n_words * sizeof *alive) == 0)
         return true;
     tf_frame *copy = tf_frame_copy(run, frame);
     if (copy == NULL || !tf_bits_keep(run, kept.words, n_words, &copy->alive))
         return false;
+    copy->counts = counts;
     c->top = copy;
     return true;
 }
@@ -110,8 +109,9 @@ static uint64_t gap_length(const tf_machine *m, const tf_configuration *c, bool 
 static bool any_name_open(tf_run *run, const tf_frame *frame)
 {
     tf_scratch_words alive;
-    if (tf_other_names_open(run, frame, alive.words))
-        return true;
+    for (uint32_t j = 0; j < frame->kind->n_others; j++)
+        if (tf_other_open(run, frame, j, alive.words))
+            return true;
     for (uint32_t k = 0; k < frame->kind->n_names; k++)
         if (tf_name_open(run, frame, k, alive.words))
             return true;
@@ -166,6 +166,9 @@ static bool enter_name(tf_run *run, tf_configuration *c)
     c->sub = TF_STR_NORMAL;
     c->literal = c->high > 0 ? TF_ON : TF_OFF;
     c->text = NULL;
+    c->content = NULL;
+    if (c->top->kind->names.content != NULL)
+        c->content = c->top->kind->names.content->start;
     c->n = 0;
     return tf_string_is_live(run, c);
 }
@@ -179,10 +182,10 @@ static bool begin_first_item(tf_run *run, tf_configuration *c)
     if (frame == NULL)
         return false;
     tf_scratch_words alive;
-    tf_meet(alive.words, tf_frame_alive(c->top), frame->edge->admits,
-            frame->kind->alternative_words);
+    tf_item_open(run, c->top, frame->edge, 0, alive.words);
     frame->count = 1;
-    if (!tf_bits_keep(run, alive.words, frame->kind->alternative_words, &frame->alive))
+    if (run->call.status != TOKFSM_OK ||
+        !tf_bits_keep(run, alive.words, frame->kind->alternative_words, &frame->alive))
         return false;
     c->top = frame;
     return true;
@@ -219,12 +222,11 @@ static bool begin_container(tf_run *run, tf_configuration *c, bool object)
     frame->edge = tf_kind_edge(run->m, kind, 0, &run->call);
     if (frame->edge == NULL)
         return false;
-    tf_meet(alive.words, alive.words, frame->edge->admits, kind->alternative_words);
-    if (tf_words_any(alive.words, kind->alternative_words)) {
+    if (tf_item_open(run, frame, frame->edge, 0, alive.words)) {
         c->value = frame->edge->value;
-        return tf_edge_obligations(run, kind, frame->edge, alive.words, &c->alive);
+        return tf_edge_obligations(run, frame, frame->edge, 0, alive.words, &c->alive);
     }
-    return true;
+    return run->call.status == TOKFSM_OK;
 }
 
 static bool begin_string(tf_run *run, tf_configuration *c)
@@ -239,6 +241,7 @@ static bool begin_string(tf_run *run, tf_configuration *c)
     c->literal = s->n_literals > 0 ? TF_ON : TF_OFF;
     c->sub = TF_STR_NORMAL;
     c->text = NULL;
+    c->content = s->content == NULL ? NULL : s->content->start;
     c->n = 0;
     return tf_string_is_live(run, c);
 }
@@ -339,8 +342,7 @@ static bool next_item(tf_run *run, tf_configuration *c)
     if (edge == NULL)
         return false;
     tf_scratch_words alive;
-    tf_meet(alive.words, tf_frame_alive(frame), edge->admits, kind->alternative_words);
-    if (!tf_words_any(alive.words, kind->alternative_words))
+    if (!tf_item_open(run, frame, edge, frame->count, alive.words))
         return false;
     tf_frame *next = tf_frame_copy(run, frame);
     if (next == NULL || !tf_bits_keep(run, alive.words, kind->alternative_words, &next->alive))
@@ -352,7 +354,7 @@ static bool next_item(tf_run *run, tf_configuration *c)
     c->gap = TF_GAP_COMMA;
     c->n = 0;
     c->value = edge->value;
-    return tf_edge_obligations(run, kind, edge, alive.words, &c->alive);
+    return tf_edge_obligations(run, frame, edge, frame->count, alive.words, &c->alive);
 }
 
 static bool step_after(tf_run *run, tf_configuration *c, uint8_t byte)
@@ -395,7 +397,8 @@ static bool step_colon(tf_run *run, tf_configuration *c, uint8_t byte)
     c->gap = TF_GAP_COLON;
     c->n = 0;
     c->value = frame->edge->value;
-    return tf_edge_obligations(run, frame->kind, frame->edge, tf_frame_alive(frame), &c->alive);
+    return tf_edge_obligations(run, frame, frame->edge, frame->last - 1, tf_frame_alive(frame),
+                               &c->alive);
 }
 
 bool tf_step_end_number(tf_run *run, tf_configuration *c)

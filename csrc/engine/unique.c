@@ -1,5 +1,7 @@
 #include "unique.h"
 
+#include "counters.h"
+
 /* ---- an item ends ---- */
 
 static bool set_twins(tf_run *run, tf_frame *frame, uint32_t a)
@@ -76,18 +78,16 @@ bool tf_unique_finish(tf_run *run, tf_configuration *c, const uint64_t *outcome)
 {
     const tf_frame *frame = c->top;
     const tf_kind *kind = frame->kind;
-    const tf_edge *edge = frame->edge;
     uint32_t n_words = kind->alternative_words;
-    const uint64_t *alive = tf_frame_alive(frame);
+    const uint64_t *counts;
     tf_scratch_words kept;
     memset(kept.words, 0, n_words * sizeof *kept.words);
-    for (uint32_t a = tf_words_next(alive, n_words, 0); a != UINT32_MAX;
-         a = tf_words_next(alive, n_words, a + 1))
-        if (edge->value->n == 1 || tf_word_bit(outcome, edge->obligation[a]))
-            tf_word_set(kept.words, a);
+    if (!tf_count_child(run, frame, outcome, kept.words, &counts))
+        return false;
     tf_frame *copy = tf_frame_copy(run, frame);
     if (copy == NULL || !tf_item_add(run, copy, c->item))
         return false;
+    copy->counts = counts;
     c->item = NULL;
     if ((kind->unique != NULL || kind->twins != NULL) && !copy->unchecked && run->searching < 2 &&
         !compare_items(run, copy, kept.words))
@@ -218,7 +218,9 @@ static bool without_twins(tf_run *run, const tf_configuration *c, const tf_frame
         copy->parent = parent;
         parent = copy;
         if (copy->edge != NULL && copy->edge->value != NULL &&
-            !tf_edge_obligations(run, kind, copy->edge, alive.words, &asked))
+            !tf_edge_obligations(run, copy, copy->edge,
+                                 kind->is_object ? copy->last - 1 : copy->count - 1, alive.words,
+                                 &asked))
             return false;
     }
     rest->top = parent;

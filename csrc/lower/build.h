@@ -33,9 +33,10 @@ typedef struct tf_fact {
     enum {
         TF_MEMBER, /* member `name` is there and meets `obligation` */
         TF_LACKS,  /* it is not there */
-        TF_OTHER,  /* a name is there that no atom speaks of, nor schema `index` */
+        TF_SOME_MEMBER, /* one whose name is of `names` of schema `index` meets `obligation` */
         TF_COUNT,  /* min to max members */
         TF_ITEM,   /* item `index` is there and meets `obligation` */
+        TF_SOME_ITEMS, /* min to max items from `index` on meet `obligation` */
         TF_LENGTH, /* min to max items */
         TF_TWINS,  /* two items are equal */
         TF_TWIN    /* ... items `index` and min - 1, where the first behind the prefix stands for
@@ -44,13 +45,23 @@ typedef struct tf_fact {
     const char *name;
     uint32_t n_name;
     uint32_t index;
+    uint32_t names; /* TF_NAMES_* */
     tf_obligation obligation;
     uint64_t min, max;
 } tf_fact;
 
+/* Names that a schema speaks of: that it does not evaluate, that its propertyNames refuses, that
+   pattern i of its patternProperties matches. */
+enum { TF_NAMES_OUTSIDE, TF_NAMES_REFUSED, TF_NAMES_MATCHING };
+
+typedef struct tf_name_classes tf_name_classes;
+typedef struct tf_counters tf_counters;
+
 typedef struct tf_alternative {
     uint32_t n_atoms;
     const tf_obligation *atoms; /* in text order */
+    const tf_name_classes *name_classes; /* its own; NULL: not looked at yet */
+    const tf_counters *counters; /* those among them that count children (witnesses.h), or NULL */
     uint8_t distinct;           /* whether its items can all differ: equal_items.c */
 } tf_alternative;
 
@@ -81,7 +92,15 @@ typedef struct tf_oset {
 
 typedef struct tf_kind_build { /* beside a kind */
     const tf_alternative *const *alternatives;
+    const tf_name_classes *name_classes; /* objects */
 } tf_kind_build;
+
+/* A pattern of the schema, or one that a format or a length stands for. */
+typedef struct tf_pattern_record {
+    const char *text;
+    uint32_t n;
+    uint32_t next; /* hash chain */
+} tf_pattern_record;
 
 /* What is needed to look a value up in a large enum. */
 typedef struct tf_values_index tf_values_index;
@@ -103,6 +122,12 @@ typedef struct tf_build {
     struct { tf_nstate **items; size_t n, capacity; } nstates;
     uint32_t oset_heads[1024], value_heads[1024], nstate_heads[1024]; /* 1 + index */
     tf_values_index **values_index; /* [n_schemas], NULL where small */
+    struct { tf_pattern_record *items; size_t n, capacity; } patterns;
+    uint32_t pattern_heads[256];    /* 1 + index */
+    uint32_t *pattern_of, *format_of; /* [n_schemas] that a string must match, or TF_NO_PATTERN */
+    uint64_t *format_most;          /* [n_schemas] the greatest length that the format admits */
+    struct tf_pattern_set *pattern_sets;
+    struct { struct tf_content_build **items; size_t n, capacity; } contents;
     uint32_t scalar_node[3];        /* a tape node of null, false, true, or TF_TAPE_NONE; indexed
                                        by TF_JSON_* */
     uint8_t escaped_closer[32];     /* bytes that some token writes as an escape and then closes
@@ -114,8 +139,9 @@ typedef struct tf_build {
 static inline tf_build *tf_build_of(tf_machine *m) { return (tf_build *)(void *)m; }
 
 /* Read the schema, refuse what must be refused, make the root position. */
-tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes, tokfsm_pack *pack,
-                            const uint32_t *stop_ids, size_t n_stop_ids,
+tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes,
+                            const tokfsm_resource *resources, size_t n_resources,
+                            tokfsm_pack *pack, const uint32_t *stop_ids, size_t n_stop_ids,
                             const tokfsm_options *options, const tokfsm_allocator *allocator,
                             const tokfsm_limits *limits, tf_budget *budget, tokfsm_error *err);
 void tf_build_free(tf_build *b);
@@ -126,18 +152,19 @@ void *tf_take(tf_build *b, size_t n_bytes, tokfsm_status *status); /* cleared */
 /* obligations.c */
 tokfsm_status tf_oset_of(tf_build *b, const tf_obligation *items, uint32_t n, tf_oset **oset);
 tokfsm_status tf_expand(tf_build *b, tf_oset *oset, bool object, const tf_alternatives **found);
-/* What `alternative` asks of member `name` (NULL: of a name that no alternative speaks of), or
-   of item i; *oset is NULL where it admits none. */
+/* What `alternative` asks of member `name`, of one under a name of a class that it does not
+   speak of, or of item i; *oset is NULL where it admits none. */
 tokfsm_status tf_member_oset(tf_build *b, const tf_alternative *alternative, const char *name,
                              uint32_t n_name, tf_oset **oset);
+tokfsm_status tf_other_oset(tf_build *b, const tf_alternative *alternative,
+                            const tf_name_classes *classes, uint32_t class, tf_oset **oset);
 tokfsm_status tf_item_oset(tf_build *b, const tf_alternative *alternative, uint64_t i,
                            tf_oset **oset);
 /* Intern a fact: equal ones have one index. */
 tokfsm_status tf_fact_of(tf_build *b, const tf_fact *fact, uint32_t *index);
-/* Members that it must and may have, its required names counted; whether it needs one that no
-   atom speaks of. */
+/* Members that it must and may have. */
 void tf_member_counts(const tf_build *b, const tf_alternative *alternative, uint64_t *min,
-                      uint64_t *max, bool *needs_other);
+                      uint64_t *max);
 uint32_t tf_prefix_length(const tf_build *b, const tf_alternative *alternative);
 void tf_item_counts(const tf_build *b, const tf_alternative *alternative, uint64_t *min,
                     uint64_t *max);
@@ -146,7 +173,7 @@ typedef tokfsm_status (*tf_name_visitor)(void *context, const char *text, uint32
 tokfsm_status tf_each_required(const tf_build *b, const tf_alternative *alternative,
                                tf_name_visitor visit, void *context);
 /* All names that it speaks of: properties, then required ones that none declares. */
-tokfsm_status tf_each_name(const tf_build *b, const tf_alternative *alternative,
+tokfsm_status tf_each_name(tf_build *b, const tf_alternative *alternative,
                            tf_name_visitor visit, void *context);
 
 /* evaluate.c: scalars */
@@ -154,16 +181,28 @@ typedef struct tf_scalar {
     uint32_t type;     /* TF_JSON_* but array and object */
     uint32_t node;     /* tape node of the value, or TF_TAPE_NONE: equal to no enum value */
     uint64_t n_chars;  /* strings */
-    bool is_integer;   /* numbers */
+    const char *text;  /* strings that are known: n bytes; else NULL */
+    uint32_t n;
+    struct tf_pattern_set *set; /* strings that are not: patterns are languages of this set */
+    const struct tf_name_view *name; /* names of members */
+    bool lengths_as_patterns;   /* lengths are patterns too; n_chars says nothing */
+    bool is_integer;   /* numbers: by value */
+    bool pointed;      /* numbers: spelled with a point, which some schemas take for no integer */
     /* numbers: the value against a bound or divisor of the position. NULL: `node` decides. */
     int (*compare)(const void *context, const tf_decimal *bound);
     bool (*divides)(const void *context, const tf_decimal *divisor);
     const void *context;
 } tf_scalar;
 tokfsm_status tf_evaluate(tf_build *b, const tf_oset *oset, const tf_scalar *scalar, bool *holds);
+/* Of strings with scalar->set: which of them do. The same of a schema. */
+tokfsm_status tf_evaluate_language(tf_build *b, const tf_oset *oset, const tf_scalar *scalar,
+                                   uint32_t *language);
+tokfsm_status tf_evaluate_schema(tf_build *b, uint32_t id, const tf_scalar *scalar,
+                                 uint32_t *language);
 /* Visit the schemas that apply in place to values of the obligations. */
 typedef tokfsm_status (*tf_schema_visitor)(tf_build *b, void *context, const tf_schema *schema);
 typedef tokfsm_status (*tf_node_visitor)(tf_build *b, void *context, uint32_t node);
+tokfsm_status tf_visit_schema(tf_build *b, uint32_t id, tf_schema_visitor schema, void *context);
 tokfsm_status tf_visit_in_place(tf_build *b, const tf_value *value, tf_schema_visitor schema,
                                 tf_node_visitor equals, void *context);
 
@@ -200,6 +239,8 @@ tokfsm_status tf_unique_alternatives(tf_build *b, const tf_alternative *alternat
    first of them are. */
 tokfsm_status tf_unique_met(tf_build *b, const tf_alternative *alternative, bool *met, bool *tight);
 tokfsm_status tf_unique_kind(tf_build *b, const tf_alternative *const *alternatives, tf_kind *kind);
+/* Refuse an alternative that both counts its items and compares them. */
+tokfsm_status tf_unique_uncounted(tf_build *b, const tf_alternative *alternative);
 uint32_t tf_unique_mode(const tf_ir *ir); /* TF_UNIQUE_* */
 
 /* values.c */

@@ -3,7 +3,9 @@
  * of fixpoint as satisfiable.c, over costs instead of truth. Strings and names are costed by
  * their cheapest token split, all else byte by byte, so every cost is that of a real text.
  */
-#include "names.h"
+#include "../engine/content.h"
+#include "name_classes.h"
+#include "witnesses.h"
 
 static tokfsm_status no_memory(tf_build *b)
 {
@@ -12,23 +14,10 @@ static tokfsm_status no_memory(tf_build *b)
 
 static void keep_less(tf_cost *best, tf_cost cost)
 {
-    /* Ranked one frame deep: which of two is less can depend on depth, and one must be kept. */
-    uint64_t a = (uint64_t)best->base + best->per_depth, c = (uint64_t)cost.base + cost.per_depth;
-    if (cost.base != TF_COST_NONE && (best->base == TF_COST_NONE || c < a))
-        *best = cost;
+    tf_cost_keep_less(best, cost);
 }
 
-static tf_cost plus(tf_cost a, tf_cost b)
-{
-    if (a.base == TF_COST_NONE || b.base == TF_COST_NONE)
-        return (tf_cost){TF_COST_NONE, 0};
-    uint64_t base = (uint64_t)a.base + b.base, per_depth = (uint64_t)a.per_depth + b.per_depth;
-    if (base >= TF_COST_NONE)
-        base = TF_COST_NONE - 1; /* too long to be written, but there */
-    if (per_depth > INT32_MAX)
-        per_depth = INT32_MAX;
-    return (tf_cost){(uint32_t)base, (uint32_t)per_depth};
-}
+static tf_cost plus(tf_cost a, tf_cost b) { return tf_cost_plus(a, b); }
 
 static tf_cost tokens(uint32_t n) { return (tf_cost){n, 0}; }
 
@@ -96,6 +85,19 @@ static tokfsm_status string_cost(tf_build *b, const tf_value *value, tf_cost *be
             keep_less(best, plus(tokens(quote), plus(tokens(inside), tokens(quote))));
             break;
         }
+    for (uint32_t i = 0; i < s->n_breaks; i++) {
+        uint32_t inside, language = s->breaks[i].language == NULL ? TF_NONE
+                                                                 : s->breaks[i].language[0];
+        if (language == TF_NONE)
+            continue;
+        uint64_t from = s->breaks[i].from, last = tf_break_last(s, i);
+        if (!s->content->has_lengths) { /* none is asked for, or they are in the language */
+            from = 0;
+            last = TF_UNLIMITED;
+        }
+        TF_TRY(tf_build_content_distance(b, s->content->start, language, from, last, &inside));
+        keep_less(best, plus(tokens(quote), plus(tokens(inside), tokens(quote))));
+    }
     for (uint32_t i = 0; i < s->n_literals; i++) {
         if (!s->literals[i].end[0])
             continue;
@@ -137,6 +139,28 @@ typedef struct sum {
     tf_name_list names; /* a name counts once */
 } sum;
 
+/* A declared name with its quotes and colon. */
+static tokfsm_status declared_name_cost(tf_build *b, const char *text, uint32_t n, tf_cost *cost)
+{
+    tf_literal name = {0};
+    TF_TRY(tf_spell(b, text, n, &name.spelled, &name.n_spelled));
+    tf_strings one = {.literals = &name, .n_literals = 1};
+    const uint32_t *spelling;
+    TF_TRY(tf_build_literal_cost(b, &one, 0, true, &spelling));
+    *cost = tokens(tf_cost_add(spelling[0], tf_bytes_cost(&b->machine, "\"")));
+    return TOKFSM_OK;
+}
+
+/* The quotes and the colon of a name that nothing declares. */
+static uint32_t other_name_cost(const tf_build *b)
+{
+    uint32_t cost = tf_bytes_cost(&b->machine, "\"\":");
+    if (b->machine.options.whitespace == TOKFSM_WHITESPACE_SPACED ||
+        b->machine.options.whitespace == TOKFSM_WHITESPACE_INDENT)
+        cost = tf_cost_add(cost, tf_bytes_cost(&b->machine, " "));
+    return cost;
+}
+
 static tokfsm_status add_member(void *context, const char *text, uint32_t n)
 {
     sum *s = context;
@@ -147,68 +171,106 @@ static tokfsm_status add_member(void *context, const char *text, uint32_t n)
         return TOKFSM_OK;
     tf_oset *oset;
     TF_TRY(tf_member_oset(b, s->alternative, text, n, &oset));
-    tf_literal name = {0};
-    TF_TRY(tf_spell(b, text, n, &name.spelled, &name.n_spelled));
-    tf_strings one = {.literals = &name, .n_literals = 1};
-    const uint32_t *spelling;
-    TF_TRY(tf_build_literal_cost(b, &one, 0, true, &spelling));
-    tf_cost member = oset == NULL ? tokens(TF_COST_NONE) : deeper(oset->cost);
-    member = plus(member, tokens(tf_cost_add(spelling[0], tf_bytes_cost(&b->machine, "\""))));
+    tf_cost member = oset == NULL ? tokens(TF_COST_NONE) : deeper(oset->cost), name;
+    TF_TRY(declared_name_cost(b, text, n, &name));
+    member = plus(member, name);
     if (s->n++ > 0)
         member = plus(member, comma(b));
     s->total = plus(s->total, member);
     return TOKFSM_OK;
 }
 
-/* One more member of the cheapest kind that is left, under a name of n characters if it is one
-   that no atom speaks of. */
+static void add_member_cost(sum *s, tf_cost member)
+{
+    s->total = plus(s->total, s->n++ > 0 ? plus(member, comma(s->b)) : member);
+}
+
+static bool is_spoken(void *context, const uint8_t *bytes, uint32_t n)
+{
+    const tf_name_list *names = context;
+    for (size_t i = 0; i < names->n; i++)
+        if (names->items[i].n == n && (n == 0 || memcmp(names->items[i].text, bytes, n) == 0))
+            return true;
+    return false;
+}
+
+/* Up to *more members under names that no atom speaks of, of one class after the other. */
+static tokfsm_status add_class_members(sum *s, const tf_name_classes *classes, uint32_t class,
+                                       tf_cost value, tf_name_list *names, uint64_t *more)
+{
+    tf_build *b = s->b;
+    tokfsm_status status = TOKFSM_OK;
+    uint32_t around = other_name_cost(b);
+    if (classes->content == NULL) { /* each longer than all names before */
+        uint64_t longest = 0;
+        for (size_t i = 0; i < names->n; i++)
+            longest = names->items[i].n > longest ? names->items[i].n : longest;
+        for (uint64_t i = 0; i < *more && i < 100000; i++)
+            add_member_cost(s, plus(deeper(value),
+                                    tokens(tf_cost_add(around, tf_chars_cost_single(
+                                                                   &b->machine, longest + 1 + i)))));
+        *more = 0;
+        return TOKFSM_OK;
+    }
+    const tf_content_state *start = classes->content->start;
+    uint32_t n = *more > UINT32_MAX ? UINT32_MAX : (uint32_t)*more, n_found;
+    if (start == NULL || !tf_word_bit(start->live, class))
+        return TOKFSM_OK;
+    if (n > 1u << 20)
+        return tf_fail(b->err, TOKFSM_E_LIMIT, "an object must have over %u members whose names "
+                                               "must match patterns", 1u << 20);
+    uint32_t *costs = tf_allocate(&b->arena.allocator, n * sizeof *costs);
+    if (costs == NULL)
+        return no_memory(b);
+    status = tf_build_name_cheapest(b, start, class, is_spoken, names, n, costs, &n_found);
+    for (uint32_t i = 0; i < n_found && status == TOKFSM_OK; i++)
+        add_member_cost(s, plus(deeper(value), tokens(tf_cost_add(around, costs[i]))));
+    if (status == TOKFSM_OK)
+        *more -= n_found;
+    tf_release(&b->arena.allocator, costs);
+    return status;
+}
+
+static tokfsm_status add_other_members(sum *s, tf_name_list *names, uint64_t *more)
+{
+    const tf_name_classes *classes;
+    TF_TRY(tf_name_classes_own(s->b, s->alternative, &classes));
+    for (uint32_t i = 0; i < classes->n && *more > 0; i++) {
+        tf_oset *other;
+        TF_TRY(tf_other_oset(s->b, s->alternative, classes, i, &other));
+        if (other != NULL && other->cost.base != TF_COST_NONE)
+            TF_TRY(add_class_members(s, classes, i, other->cost, names, more));
+    }
+    return TOKFSM_OK;
+}
+
+/* Members beyond the required ones: a cost of something that can be written. */
 static tokfsm_status add_more_members(sum *s)
 {
     tf_build *b = s->b;
     uint64_t min, max;
-    bool needs_other;
-    tf_member_counts(b, s->alternative, &min, &max, &needs_other);
+    tf_member_counts(b, s->alternative, &min, &max);
     uint64_t more = min > s->n ? min - s->n : 0;
-    if (needs_other && more == 0)
-        more = 1;
     if (s->n + more > max)
         s->total = tokens(TF_COST_NONE);
     if (more == 0 || s->total.base == TF_COST_NONE)
         return TOKFSM_OK;
-    tf_oset *other;
-    TF_TRY(tf_member_oset(b, s->alternative, NULL, 0, &other));
     tf_name_list names = {.b = b};
     tokfsm_status status = tf_each_name(b, s->alternative, tf_name_list_add, &names);
-    if (other != NULL && other->cost.base != TF_COST_NONE) {
-        uint64_t longest = 0;
-        for (size_t i = 0; i < names.n; i++)
-            longest = names.items[i].n > longest ? names.items[i].n : longest;
-        for (uint64_t i = 0; i < more && i < 100000 && status == TOKFSM_OK; i++) {
-            uint32_t name = tf_cost_add(tf_bytes_cost(&b->machine, "\"\":"),
-                                        tf_chars_cost_single(&b->machine, longest + 1 + i));
-            if (b->machine.options.whitespace == TOKFSM_WHITESPACE_SPACED ||
-                b->machine.options.whitespace == TOKFSM_WHITESPACE_INDENT)
-                name = tf_cost_add(name, tf_bytes_cost(&b->machine, " "));
-            tf_cost member = plus(deeper(other->cost), tokens(name));
-            s->total = plus(s->total, s->n++ > 0 ? plus(member, comma(b)) : member);
+    if (status == TOKFSM_OK)
+        status = add_other_members(s, &names, &more);
+    for (size_t i = 0; i < names.n && more > 0 && status == TOKFSM_OK; i++) {
+        uint32_t n_members = s->n;
+        tf_cost before = s->total;
+        status = add_member(s, names.items[i].text, names.items[i].n);
+        if (s->total.base == TF_COST_NONE && before.base != TF_COST_NONE) {
+            s->total = before; /* this one cannot be written */
+            s->n = n_members;
         }
-    } else if (needs_other) {
-        s->total = tokens(TF_COST_NONE);
-    } else {
-        /* Declared names in text order: a cost of something that can be written. */
-        for (size_t i = 0; i < names.n && more > 0 && status == TOKFSM_OK; i++) {
-            uint32_t n_before = s->n;
-            tf_cost before = s->total;
-            status = add_member(s, names.items[i].text, names.items[i].n);
-            if (s->total.base == TF_COST_NONE && before.base != TF_COST_NONE) {
-                s->total = before; /* this one cannot be written */
-                s->n = n_before;
-            }
-            more -= s->n > n_before;
-        }
-        if (more > 0)
-            s->total = tokens(TF_COST_NONE);
+        more -= s->n > n_members;
     }
+    if (more > 0)
+        s->total = tokens(TF_COST_NONE);
     tf_name_list_free(&names);
     return status;
 }
@@ -227,17 +289,7 @@ static tokfsm_status object_cost(tf_build *b, const tf_alternative *alternative,
     return status;
 }
 
-static tf_cost times(tf_cost cost, uint64_t n)
-{
-    if (n == 0)
-        return tokens(0);
-    if (cost.base == TF_COST_NONE)
-        return cost;
-    uint64_t most = TF_COST_NONE - 1;
-    uint64_t base = cost.base > most / n ? most : cost.base * n;
-    uint64_t per_depth = cost.per_depth > INT32_MAX / n ? INT32_MAX : cost.per_depth * n;
-    return (tf_cost){(uint32_t)base, (uint32_t)per_depth};
-}
+static tf_cost times(tf_cost cost, uint64_t n) { return tf_cost_times(cost, n); }
 
 static tokfsm_status array_cost(tf_build *b, const tf_alternative *alternative, tf_cost *cost)
 {
@@ -253,6 +305,26 @@ static tokfsm_status array_cost(tf_build *b, const tf_alternative *alternative, 
     }
     if (min > 0)
         *cost = plus(*cost, plus(times(comma(b), min - 1), plus(line(b, 1), line(b, 0))));
+    return TOKFSM_OK;
+}
+
+static tokfsm_status child_cost(tf_build *b, tf_oset *oset, tf_cost *cost)
+{
+    (void)b;
+    *cost = deeper(oset->cost);
+    return TOKFSM_OK;
+}
+
+/* An alternative that counts its children. */
+static tokfsm_status counted_cost(tf_build *b, const tf_alternative *alternative, bool object,
+                                  tf_cost *cost)
+{
+    tf_counted of = {child_cost, comma(b), tokens(other_name_cost(b)), declared_name_cost};
+    TF_TRY(tf_counted_cost(b, alternative, object, &of, cost));
+    bool empty = cost->base == 0 && cost->per_depth == 0; /* no child costs nothing */
+    *cost = plus(*cost, tokens(tf_bytes_cost(&b->machine, object ? "{}" : "[]")));
+    if (!empty)
+        *cost = plus(*cost, plus(line(b, 1), line(b, 0)));
     return TOKFSM_OK;
 }
 
@@ -288,8 +360,11 @@ static tokfsm_status relax(tf_build *b, tf_oset *oset, bool *changed)
         for (uint32_t i = 0; i < found->n; i++) {
             tf_cost cost;
             TF_TRY(tf_spend(b->budget, b->err));
-            TF_TRY(object ? object_cost(b, found->items[i], &cost)
-                          : array_cost(b, found->items[i], &cost));
+            if (found->items[i]->counters != NULL)
+                TF_TRY(counted_cost(b, found->items[i], object, &cost));
+            else
+                TF_TRY(object ? object_cost(b, found->items[i], &cost)
+                              : array_cost(b, found->items[i], &cost));
             keep_less(&best, cost);
         }
     }
@@ -313,6 +388,7 @@ static tokfsm_status solve(tf_build *b, closure *c)
                 TF_TRY(tf_each_need(b, found->items[k], object, add_to_closure, c));
                 if (object)
                     TF_TRY(tf_each_choice(b, found->items[k], add_to_closure, c));
+                TF_TRY(tf_each_sign(b, found->items[k], object, add_to_closure, c));
             }
         }
     }

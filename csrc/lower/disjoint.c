@@ -65,7 +65,8 @@ static bool disjoint_at(const tf_build *b, uint32_t one, uint32_t other, uint32_
             uint32_t mine = tf_ir_property(&b->ir, from, name.text, name.n);
             uint32_t theirs = tf_ir_property(&b->ir, to, name.text, name.n);
             if (theirs == TF_NO_SCHEMA) {
-                if (to->additional != TF_NO_SCHEMA && b->ir.schemas[to->additional].is_false)
+                if (to->n_pattern_properties == 0 && to->additional != TF_NO_SCHEMA &&
+                    b->ir.schemas[to->additional].is_false)
                     return true; /* required here, refused there */
                 continue;
             }

@@ -1,5 +1,8 @@
 #include "domain.h"
 
+#include "../engine/content.h"
+#include "name_classes.h"
+
 #include "names.h"
 
 /* Sets inside sets; the C stack holds a few small frames for each. */
@@ -39,12 +42,71 @@ static tokfsm_status add(lister *l, tf_domain *d, const tf_item *item)
 
 /* ---- scalars ---- */
 
+typedef struct content_list {
+    lister *l;
+    tf_domain *d;
+    uint64_t from, last;
+    tokfsm_status status;
+} content_list;
+
+/* A text of the language: "used", so that the search goes on to the next. */
+static bool list_text(void *context, const uint8_t *bytes, uint32_t n)
+{
+    content_list *c = context;
+    uint64_t n_chars = 0;
+    for (uint32_t i = 0; i < n; i++)
+        n_chars += (bytes[i] & 0xC0u) != 0x80u;
+    uint8_t *kept = tf_arena_take(c->l->run->arena, (size_t)n + 1);
+    if (kept == NULL) {
+        c->status = no_memory(c->l->b);
+        return false;
+    }
+    memcpy(kept, bytes, n);
+    if (n_chars >= c->from && n_chars <= c->last && c->status == TOKFSM_OK)
+        c->status = add(c->l, c->d, tf_item_string(c->l->run, kept, n));
+    return c->status == TOKFSM_OK && !c->d->many;
+}
+
+/* Strings that a break's language admits, as many as are asked for. */
+static tokfsm_status list_content(lister *l, const tf_strings *s, uint32_t i, tf_domain *d)
+{
+    const tf_content *content = s->content;
+    uint32_t language = s->breaks[i].language[0], cost, n_found;
+    if (content->start == NULL || !tf_word_bit(content->start->live, language))
+        return TOKFSM_OK;
+    if (content->start->counts != NULL && content->start->counts[language] >= d->most) {
+        d->many = true;
+        return TOKFSM_OK;
+    }
+    content_list c = {l, d, 0, TF_UNLIMITED, TOKFSM_OK};
+    if (content->has_lengths) {
+        c.from = s->breaks[i].from;
+        c.last = tf_break_last(s, i);
+        /* As many lengths as are asked for: each has a string. */
+        uint64_t n = 0, at = c.from;
+        for (; at <= c.last && n < d->most && at - c.from <= 2 * (uint64_t)d->most + 64; at++)
+            n += tf_content_meets(content->start, language, 0, at, at);
+        d->many |= n >= d->most;
+        if (d->many)
+            return TOKFSM_OK;
+        if (content->start->lengths[language]->longest == TF_UNLIMITED) {
+            d->unknown = true; /* of a language without end the texts are not searched by length */
+            return TOKFSM_OK;
+        }
+    }
+    TF_TRY(tf_build_name_cheapest(l->b, content->start, language, list_text, &c, 1, &cost,
+                                  &n_found));
+    return c.status;
+}
+
 static tokfsm_status list_strings(lister *l, const tf_value *value, tf_domain *d)
 {
     const tf_strings *s;
     TF_TRY(tf_build_strings(l->b, value, &s));
     bool empty = false, empty_literal = false;
     for (uint32_t i = 0; i < s->n_breaks; i++) {
+        if (s->breaks[i].language != NULL && s->breaks[i].language[0] != TF_NONE)
+            TF_TRY(list_content(l, s, i, d));
         if (!s->breaks[i].outcome[0])
             continue;
         uint64_t end = i + 1 < s->n_breaks ? s->breaks[i + 1].from : UINT64_MAX;
@@ -249,6 +311,10 @@ static tokfsm_status list_array(lister *l, const path *p, const tf_alternative *
 {
     tf_build *b = l->b;
     uint64_t min, max;
+    if (alternative->counters != NULL) {
+        d->unknown = true;
+        return TOKFSM_OK;
+    }
     tf_item_counts(b, alternative, &min, &max);
     uint32_t n_prefix = tf_prefix_length(b, alternative);
     tf_unique_facts facts;
@@ -399,8 +465,11 @@ static tokfsm_status list_object(lister *l, const path *p, const tf_alternative 
 {
     tf_build *b = l->b;
     uint64_t min, max;
-    bool needs_other;
-    tf_member_counts(b, alternative, &min, &max, &needs_other);
+    tf_member_counts(b, alternative, &min, &max);
+    if (alternative->counters != NULL) {
+        d->unknown = true; /* which member counts is not looked at here */
+        return TOKFSM_OK;
+    }
     tf_name_list required = {.b = b}, names = {.b = b};
     tokfsm_status status = tf_each_required(b, alternative, tf_name_list_add, &required);
     if (status == TOKFSM_OK)
@@ -410,11 +479,22 @@ static tokfsm_status list_object(lister *l, const path *p, const tf_alternative 
     tf_oset *oset = NULL;
     if (places == NULL)
         status = no_memory(b);
+    const tf_name_classes *classes = NULL;
     if (status == TOKFSM_OK)
-        status = tf_member_oset(b, alternative, NULL, 0, &oset);
-    if (status == TOKFSM_OK && oset != NULL)
-        status = list(l, p, oset, 1, &other);
-    bool possible = min <= max && required.n + needs_other <= max && !(needs_other && other.n == 0);
+        status = tf_name_classes_own(b, alternative, &classes);
+    bool few_names = false; /* a class of names that has an end is not listed */
+    for (uint32_t i = 0; status == TOKFSM_OK && i < classes->n; i++) {
+        tf_domain one = {0};
+        status = tf_other_oset(b, alternative, classes, i, &oset);
+        if (status == TOKFSM_OK && oset != NULL)
+            status = list(l, p, oset, 1, &one);
+        if (classes->items[i].n_names != TF_UNLIMITED)
+            few_names |= one.n > 0 || one.unknown;
+        else if (other.n == 0)
+            other = one;
+    }
+    d->unknown |= few_names;
+    bool possible = min <= max && required.n <= max;
     bool some_many = false;
     for (size_t i = 0; i < names.n && status == TOKFSM_OK && possible; i++) {
         status = tf_member_oset(b, alternative, names.items[i].text, names.items[i].n, &oset);

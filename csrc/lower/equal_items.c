@@ -122,7 +122,9 @@ static tokfsm_status refuse(tf_build *b, const tf_alternative *alternative, cons
                                 b->ir.schemas[tf_obligation_index(atom)].node, "uniqueItems",
                                 "uniqueItems is not supported here: %s", why);
     }
-    return tf_fail(b->err, TOKFSM_E_INTERNAL, "no schema asks for items that differ");
+    /* Two items that must be equal: some schema with uniqueItems fails. */
+    return tf_fail_node(b->err, TOKFSM_E_UNSUPPORTED, &b->tape, b->ir.schemas[b->ir.root].node,
+                        "uniqueItems", "uniqueItems is not supported where it must fail: %s", why);
 }
 
 typedef struct places {
@@ -267,6 +269,15 @@ tokfsm_status tf_unique_kind(tf_build *b, const tf_alternative *const *alternati
     kind->matched = matched;
     kind->twins = twins;
     return status;
+}
+
+tokfsm_status tf_unique_uncounted(tf_build *b, const tf_alternative *alternative)
+{
+    tf_unique_facts facts;
+    TF_TRY(tf_unique_facts_of(b, alternative, &facts));
+    if (alternative->counters == NULL || (!facts.unique && facts.twins.second == TF_NONE))
+        return TOKFSM_OK;
+    return refuse(b, alternative, "which of its items meet contains decides whether they can differ");
 }
 
 uint32_t tf_unique_mode(const tf_ir *ir)

@@ -7,7 +7,9 @@
  */
 #include "expand.h"
 
+#include "witnesses.h"
 #include "disjoint.h"
+#include "name_classes.h"
 
 static tokfsm_status no_memory(tf_build *b)
 {
@@ -256,6 +258,9 @@ static tokfsm_status keep_alternative(void *context, const tf_alternative *wante
     if (wanted->n_atoms > 0)
         memcpy(atoms, wanted->atoms, wanted->n_atoms * sizeof *atoms);
     *made = (tf_alternative){.n_atoms = wanted->n_atoms, .atoms = atoms};
+    TF_TRY(tf_counters_find(b, made, e->object));
+    if (!e->object)
+        TF_TRY(tf_unique_uncounted(b, made));
     if (!tf_grow(&b->arena.allocator, (void **)&e->found.items, e->found.n, &e->found.capacity,
                  sizeof *e->found.items))
         return no_memory(b);
@@ -270,42 +275,6 @@ static tokfsm_status finish(expansion *e, const partial *p)
                      : tf_unique_alternatives(e->b, &whole, keep_alternative, e);
 }
 
-/*
- * A name outside a schema's own: either one that another atom speaks of, or one that none does.
- * Looked at last, when all atoms are known.
- */
-static tokfsm_status expand_outside(expansion *e, partial *p, uint32_t id, bool *split_up)
-{
-    tf_build *b = e->b;
-    const tf_schema *s = &b->ir.schemas[id];
-    choice *c = tf_choice_new(e);
-    tf_alternative so_far = {.n_atoms = p->n_atoms, .atoms = p->atoms};
-    tf_name_list names = {.b = b};
-    tokfsm_status status = tf_each_name(b, &so_far, tf_name_list_add, &names);
-    for (size_t i = 0; i < names.n && status == TOKFSM_OK; i++) {
-        tf_name name = names.items[i];
-        if (tf_ir_property(&b->ir, s, name.text, name.n) == TF_NO_SCHEMA)
-            tf_option_fact(e, tf_choice_option(e, c),
-                           fact_of_name(TF_MEMBER, name, tf_obligation_of(s->additional, TF_FAILS)));
-    }
-    tf_name_list_free(&names);
-    TF_TRY(status);
-    tf_oset *other;
-    TF_TRY(tf_member_oset(b, &so_far, NULL, 0, &other));
-    if (other != NULL) {
-        /* Names that no atom speaks of are admitted: one may be the witness. */
-        if (!b->ir.schemas[s->additional].is_false)
-            return tf_fail_node(b->err, TOKFSM_E_UNSUPPORTED, &b->tape, s->node,
-                                "additionalProperties",
-                                "a schema for additional properties is not supported where the "
-                                "schema must fail and the object is open");
-        tf_option_fact(e, tf_choice_option(e, c), (tf_fact){.kind = TF_OTHER, .index = id});
-    }
-    TF_TRY(e->status);
-    *split_up = true;
-    return split(e, p, c);
-}
-
 /* Work p off until it is a whole alternative, is dead, or has been split. */
 static tokfsm_status work_off(expansion *e, partial *p)
 {
@@ -313,24 +282,13 @@ static tokfsm_status work_off(expansion *e, partial *p)
     bool dead = false, split_up = false;
     while (!dead && !split_up) {
         TF_TRY(tf_spend(b->budget, b->err));
-        if (p->n_tasks == 0) {
-            if (p->n_outside == 0)
-                return finish(e, p);
-            uint32_t id = p->outside[--p->n_outside];
-            TF_TRY(expand_outside(e, p, id, &split_up));
-            continue;
-        }
+        if (p->n_tasks == 0)
+            return finish(e, p);
         task t = p->tasks[--p->n_tasks];
         switch (t.what) {
         case TASK_HOLDS: TF_TRY(expand_schema(e, p, t.index, &dead)); break;
         case TASK_EQUALS: TF_TRY(expand_equal(e, p, t.index, &dead)); break;
         case TASK_FACT: TF_TRY(add_atom(e, p, tf_obligation_of(t.index, TF_FACT))); break;
-        case TASK_OUTSIDE:
-            if (!tf_arena_grow(&e->scratch, (void **)&p->outside, p->n_outside, &p->outside_capacity, 1,
-                               sizeof *p->outside))
-                return no_memory(b);
-            p->outside[p->n_outside++] = t.index;
-            break;
         case TASK_FAILS:
         case TASK_DIFFERS: {
             choice *c = NULL;

@@ -12,7 +12,6 @@ typedef struct task {
         TASK_HOLDS, TASK_FAILS,     /* of a schema */
         TASK_EQUALS, TASK_DIFFERS,  /* of a tape node */
         TASK_FACT,                  /* an atom as it stands */
-        TASK_OUTSIDE,               /* a member outside schema `index` fails its `additional` */
         TASK_CHOOSE
     } what;
     uint32_t index;
@@ -33,8 +32,7 @@ typedef struct partial {
     struct partial *next;
     task *tasks; /* a stack, so that alternatives and atoms come in text order */
     tf_obligation *atoms;
-    uint32_t *outside; /* schemas: see TASK_OUTSIDE */
-    uint32_t n_tasks, tasks_capacity, n_atoms, atoms_capacity, n_outside, outside_capacity;
+    uint32_t n_tasks, tasks_capacity, n_atoms, atoms_capacity;
     uint32_t equals; /* tape node that the value must equal, or TF_TAPE_NONE */
 } partial;
 

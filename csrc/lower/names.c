@@ -53,6 +53,12 @@ tokfsm_status tf_name_list_add(void *list, const char *text, uint32_t n)
     return TOKFSM_OK;
 }
 
+tokfsm_status tf_name_list_has(const tf_name_list *list, const char *text, uint32_t n, bool *has)
+{
+    *has = list->n > 0 && list->slots[slot_of(list, text, n)] != 0;
+    return tf_spend(list->b->budget, list->b->err);
+}
+
 void tf_name_list_free(tf_name_list *list)
 {
     tf_release(&list->b->arena.allocator, list->items);

@@ -20,8 +20,9 @@ typedef struct numbers {
     constant *constants;
     uint32_t n_constants;
     tf_number_facts facts;
-    const uint64_t *integer, *fraction; /* outcomes of numbers that are no constant; without
-                                           bounds and divisors (else each end is evaluated) */
+    /* Outcomes of numbers that are no constant; without bounds and divisors (else each end is
+       evaluated): of 2, of 2.0, of 2.5. */
+    const uint64_t *integer, *pointed, *fraction;
     uint32_t id;
 } numbers;
 

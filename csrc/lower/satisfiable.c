@@ -2,7 +2,8 @@
  * Satisfiability of obligation sets: the least fixpoint over what they depend on, which is
  * their required members and first items only. A set that depends on itself alone has no value.
  */
-#include "names.h"
+#include "name_classes.h"
+#include "witnesses.h"
 
 static tokfsm_status no_memory(tf_build *b)
 {
@@ -29,9 +30,11 @@ static bool plainly_satisfiable(const tf_build *b, const tf_oset *oset)
         return false;
     return (s->types & (TF_TYPE_NULL | TF_TYPE_BOOLEAN)) ||
            ((s->types & (TF_TYPE_INTEGER | TF_TYPE_NUMBER)) && !s->has_number) ||
-           ((s->types & TF_TYPE_STRING) && s->min_length <= s->max_length) ||
+           ((s->types & TF_TYPE_STRING) && s->min_length <= s->max_length &&
+            b->pattern_of[s - b->ir.schemas] == TF_NO_PATTERN && b->format_of[s - b->ir.schemas] == TF_NO_PATTERN) ||
            ((s->types & TF_TYPE_OBJECT) && s->n_required == 0 && s->min_properties == 0) ||
-           ((s->types & TF_TYPE_ARRAY) && s->min_items == 0);
+           ((s->types & TF_TYPE_ARRAY) && s->min_items == 0 &&
+            (s->contains == TF_NO_SCHEMA || s->min_contains == 0));
 }
 
 static tokfsm_status scalar_satisfiable(tf_build *b, tf_oset *oset, bool *satisfiable)
@@ -92,15 +95,38 @@ tokfsm_status tf_each_choice(tf_build *b, const tf_alternative *alternative,
                              tokfsm_status (*visit)(void *, tf_oset *), void *context)
 {
     uint64_t min, max;
-    bool needs_other;
-    tf_member_counts(b, alternative, &min, &max, &needs_other);
-    if (min == 0 && !needs_other)
+    tf_member_counts(b, alternative, &min, &max);
+    if (min == 0)
         return TOKFSM_OK; /* nothing is to be chosen */
-    tf_oset *other;
-    TF_TRY(tf_member_oset(b, alternative, NULL, 0, &other));
-    TF_TRY(visit(context, other));
+    const tf_name_classes *classes;
+    TF_TRY(tf_name_classes_own(b, alternative, &classes));
+    for (uint32_t i = 0; i < classes->n; i++) {
+        tf_oset *other;
+        TF_TRY(tf_other_oset(b, alternative, classes, i, &other));
+        TF_TRY(visit(context, other));
+    }
     needs need = {b, alternative, visit, context};
     return tf_each_name(b, alternative, need_member, &need);
+}
+
+/* Names beside those that the alternative speaks of, under which a value can be written. */
+static tokfsm_status count_others(tf_build *b, const tf_alternative *alternative,
+                                  tokfsm_status (*satisfiable)(tf_build *, tf_oset *, bool *),
+                                  uint64_t *n)
+{
+    const tf_name_classes *classes;
+    TF_TRY(tf_name_classes_own(b, alternative, &classes));
+    *n = 0;
+    for (uint32_t i = 0; i < classes->n; i++) {
+        tf_oset *oset;
+        bool one = false;
+        TF_TRY(tf_other_oset(b, alternative, classes, i, &oset));
+        if (oset != NULL)
+            TF_TRY(satisfiable(b, oset, &one));
+        uint64_t more = one ? classes->items[i].n_names : 0;
+        *n = more > UINT64_MAX - *n ? UINT64_MAX : *n + more;
+    }
+    return TOKFSM_OK;
 }
 
 /*
@@ -112,34 +138,39 @@ tokfsm_status tf_counts_met(tf_build *b, const tf_alternative *alternative,
                             bool *met)
 {
     uint64_t min, max;
-    bool needs_other;
     *met = true;
-    tf_member_counts(b, alternative, &min, &max, &needs_other);
-    if (min == 0 && max == TF_UNLIMITED && !needs_other)
+    tf_member_counts(b, alternative, &min, &max);
+    if (min == 0 && max == TF_UNLIMITED)
         return TOKFSM_OK;
     tf_name_list required = {.b = b}, names = {.b = b};
     tokfsm_status status = tf_each_required(b, alternative, tf_name_list_add, &required);
     if (status == TOKFSM_OK)
         status = tf_each_name(b, alternative, tf_name_list_add, &names);
     tf_oset *oset = NULL;
-    bool other = false;
+    uint64_t others = 0, possible = 0;
     if (status == TOKFSM_OK)
-        status = tf_member_oset(b, alternative, NULL, 0, &oset);
-    if (status == TOKFSM_OK && oset != NULL)
-        status = satisfiable(b, oset, &other);
-    uint64_t possible = 0;
-    for (size_t i = 0; i < names.n && status == TOKFSM_OK && !other; i++) {
+        status = count_others(b, alternative, satisfiable, &others);
+    for (size_t i = 0; i < names.n && status == TOKFSM_OK && possible < min; i++) {
         bool one = false;
         status = tf_member_oset(b, alternative, names.items[i].text, names.items[i].n, &oset);
         if (status == TOKFSM_OK && oset != NULL)
             status = satisfiable(b, oset, &one);
         possible += one;
     }
-    *met = required.n + needs_other <= max && min <= max && (other || !needs_other) &&
-           (other || possible >= min);
+    *met = required.n <= max && min <= max && (others >= min || possible >= min - others);
     tf_name_list_free(&required);
     tf_name_list_free(&names);
     return status;
+}
+
+/* The same for the counters: the children that can be there, at no cost. */
+static tokfsm_status cost_if(tf_oset *oset, tokfsm_status (*decide)(tf_build *, tf_oset *, bool *),
+                             tf_build *b, tf_cost *cost)
+{
+    bool satisfiable;
+    TF_TRY(decide(b, oset, &satisfiable));
+    *cost = satisfiable ? (tf_cost){0, 0} : tf_no_cost();
+    return TOKFSM_OK;
 }
 
 static tokfsm_status note_unmet(void *context, tf_oset *oset)
@@ -157,6 +188,11 @@ static tokfsm_status known_so_far(tf_build *b, tf_oset *oset, bool *satisfiable)
     return TOKFSM_OK;
 }
 
+static tokfsm_status known_cost(tf_build *b, tf_oset *oset, tf_cost *cost)
+{
+    return cost_if(oset, known_so_far, b, cost);
+}
+
 /* Whether some alternative has all it needs, as far as is known. */
 static tokfsm_status container_satisfiable(tf_build *b, tf_oset *oset, bool object, bool *met)
 {
@@ -169,6 +205,12 @@ static tokfsm_status container_satisfiable(tf_build *b, tf_oset *oset, bool obje
         TF_TRY(tf_spend(b->budget, b->err));
         if (all && object)
             TF_TRY(tf_counts_met(b, found->items[i], known_so_far, &all));
+        if (all && found->items[i]->counters != NULL) {
+            tf_cost cost;
+            TF_TRY(tf_counted_cost(b, found->items[i], object,
+                                   &(tf_counted){.cost = known_cost}, &cost));
+            all = cost.base != TF_COST_NONE;
+        }
         bool tight;
         if (all && !object)
             TF_TRY(tf_unique_met(b, found->items[i], &all, &tight));
@@ -215,6 +257,7 @@ static tokfsm_status depend(tf_build *b, tf_oset *oset, closure *c)
             TF_TRY(tf_each_need(b, found->items[i], object, add_to_closure, c));
             if (object)
                 TF_TRY(tf_each_choice(b, found->items[i], add_to_closure, c));
+            TF_TRY(tf_each_sign(b, found->items[i], object, add_to_closure, c));
         }
     }
     return TOKFSM_OK;
@@ -283,6 +326,11 @@ static tokfsm_status meet_need(void *context, tf_oset *oset)
     return TOKFSM_OK;
 }
 
+static tokfsm_status decided_cost(tf_build *b, tf_oset *oset, tf_cost *cost)
+{
+    return cost_if(oset, tf_satisfiable, b, cost);
+}
+
 tokfsm_status tf_alternative_satisfiable(tf_build *b, const tf_alternative *alternative,
                                          bool object, bool *satisfiable)
 {
@@ -291,6 +339,11 @@ tokfsm_status tf_alternative_satisfiable(tf_build *b, const tf_alternative *alte
     TF_TRY(tf_each_need(b, alternative, object, meet_need, &need));
     if (*satisfiable && object)
         TF_TRY(tf_counts_met(b, alternative, tf_satisfiable, satisfiable));
+    if (*satisfiable && alternative->counters != NULL) {
+        tf_cost cost;
+        TF_TRY(tf_counted_cost(b, alternative, object, &(tf_counted){.cost = decided_cost}, &cost));
+        *satisfiable = cost.base != TF_COST_NONE;
+    }
     bool tight;
     if (*satisfiable && !object)
         TF_TRY(tf_unique_met(b, alternative, satisfiable, &tight));
