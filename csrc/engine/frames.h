@@ -43,6 +43,17 @@ static inline bool tf_twins_wanting(const tf_frame *frame, uint32_t a)
                 ? !(frame->twins.word >> a & 1u)
                 : frame->twins.words == NULL || !tf_word_bit(frame->twins.words, a));
 }
+/* Items that alternative a must still come to: one more while two equal ones are wanting. Of what
+   is being written it is not known whether it will be one of them. */
+static inline uint64_t tf_least_items(const tf_frame *frame, uint32_t a)
+{
+    const tf_kind *kind = frame->kind;
+    uint64_t least = kind->min_items[a];
+    if (kind->twins != NULL && least <= frame->count && frame->count < kind->max_items[a] &&
+        tf_twins_wanting(frame, a))
+        least = frame->count + 1;
+    return least;
+}
 static inline void tf_meet(uint64_t *out, const uint64_t *a, const uint64_t *b, uint32_t n_words)
 {
     for (uint32_t i = 0; i < n_words; i++)
