@@ -1,5 +1,6 @@
 /* A machine's compile half: begin, end, and the hooks. */
 #include "explore.h"
+#include "unevaluated.h"
 
 #include "../engine/automaton.h"
 #include "../engine/cache.h"
@@ -294,8 +295,9 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
     b->n_stop_ids = n_stop_ids;
     TF_TRY(tf_tape_read(&b->tape, schema, n_bytes, &m->limits, b->budget, &b->text_arena, b->err));
     TF_TRY(tf_ir_read(&b->ir, &b->tape, &m->options, b->budget, &b->text_arena, b->err));
+    TF_TRY(tf_unevaluated_begin(b));
     tokfsm_status status = TOKFSM_OK;
-    b->values_index = tf_take(b, b->ir.n_schemas * sizeof *b->values_index, &status);
+    b->values_index = tf_take(b, b->ir.capacity * sizeof *b->values_index, &status);
     if (status != TOKFSM_OK)
         return status;
     memset(b->scalar_node, 0xFF, sizeof b->scalar_node);

@@ -36,13 +36,17 @@ typedef struct tf_fact {
         TF_OTHER,  /* a name is there that no atom speaks of, nor schema `index` */
         TF_COUNT,  /* min to max members */
         TF_ITEM,   /* item `index` is there and meets `obligation` */
-        TF_LENGTH  /* min to max items */
+        TF_LENGTH, /* min to max items */
+        TF_UNEVALUATED, /* members that no schema of `list` evaluates meet `obligation` */
+        TF_ITEMS_FROM   /* items from `index` on meet `obligation` */
     } kind;
     const char *name;
     uint32_t n_name;
     uint32_t index;
     tf_obligation obligation;
     uint64_t min, max;
+    const uint32_t *list; /* of schemas */
+    uint32_t n_list;
 } tf_fact;
 
 typedef struct tf_alternative {
@@ -70,6 +74,7 @@ typedef struct tf_oset {
     uint32_t hash, next;        /* hash chain */
     uint8_t sat_state, satisfiable;
     uint8_t cost_state;
+    uint8_t hope; /* prune.c: TF_UNKNOWN, TF_PENDING for "hopeless", TF_KNOWN for "perhaps not" */
     uint32_t sat_epoch, cost_epoch; /* of what is pending: see tf_build.epoch */
     tf_cost cost;
     const tf_alternatives *object, *array; /* NULL: not expanded yet */
@@ -103,6 +108,7 @@ typedef struct tf_build {
                                        by TF_JSON_* */
     uint8_t escaped_closer[32];     /* bytes that some token writes as an escape and then closes
                                        the string: see tf_strings.hard_names */
+    uint8_t *marks;                 /* [n_schemas], or NULL: unevaluated.h */
     const uint32_t *stop_ids;       /* default stop set, sorted */
     size_t n_stop_ids;
 } tf_build;
@@ -157,6 +163,9 @@ typedef struct tf_scalar {
     const void *context;
 } tf_scalar;
 tokfsm_status tf_evaluate(tf_build *b, const tf_oset *oset, const tf_scalar *scalar, bool *holds);
+/* Whether the scalar at a tape node meets the obligations. True too for a number that is refused
+   where it is written down (too many digits, too large a divisor). */
+tokfsm_status tf_may_equal(tf_build *b, const tf_oset *oset, uint32_t node, bool *may);
 /* Visit the schemas that apply in place to values of the obligations. */
 typedef tokfsm_status (*tf_schema_visitor)(tf_build *b, void *context, const tf_schema *schema);
 typedef tokfsm_status (*tf_node_visitor)(tf_build *b, void *context, uint32_t node);

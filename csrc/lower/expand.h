@@ -1,4 +1,10 @@
-/* The insides of the expansion, shared by expand.c and negate.c. */
+/*
+ * The insides of the expansion, shared by expand.c, negate.c, prune.c and unevaluated.c.
+ *
+ * A conjunction on its way (partial) is one list of tasks in text order. What is settled stays
+ * in its place as an atom or as the note that a schema holds or fails, so that the order of
+ * atoms does not depend on the order in which choices are made.
+ */
 #ifndef TF_EXPAND_H
 #define TF_EXPAND_H
 
@@ -6,14 +12,15 @@
 
 struct choice;
 
-/* What a conjunction on its way still has to look at. */
 typedef struct task {
     enum {
         TASK_HOLDS, TASK_FAILS,     /* of a schema */
         TASK_EQUALS, TASK_DIFFERS,  /* of a tape node */
         TASK_FACT,                  /* an atom as it stands */
         TASK_OUTSIDE,               /* a member outside schema `index` fails its `additional` */
-        TASK_CHOOSE
+        TASK_CHOOSE,                /* one option of `choice` */
+        DONE_ATOM,                  /* obligation `index` */
+        DONE_HELD, DONE_FAILED      /* a schema that was looked at, and leaves no atom */
     } what;
     uint32_t index;
     struct choice *choice;
@@ -27,24 +34,53 @@ typedef struct option {
 typedef struct choice {
     option *options;
     uint32_t n_options, capacity;
+    bool positive; /* a branch is to hold: made before what fails is chosen */
+    bool kept;     /* not dropped where an option holds anyway: the others evaluate more */
+    bool optional; /* a schema that evaluates more if it holds, or nothing */
 } choice;
 
 typedef struct partial {
-    struct partial *next;
-    task *tasks; /* a stack, so that alternatives and atoms come in text order */
-    tf_obligation *atoms;
-    uint32_t *outside; /* schemas: see TASK_OUTSIDE */
-    uint32_t n_tasks, tasks_capacity, n_atoms, atoms_capacity, n_outside, outside_capacity;
+    task *tasks;
+    uint32_t n, capacity;
     uint32_t equals; /* tape node that the value must equal, or TF_TAPE_NONE */
 } partial;
+
+/* A partial that goes on with each option of one of its choices, in turn. */
+typedef struct frame {
+    partial p;
+    uint32_t at; /* of the choice */
+    choice live; /* its options that are not dead */
+    uint32_t next;
+    tf_arena_mark mark;
+} frame;
+
+/* A whole alternative, and its atoms in order of number, for telling what is part of what. */
+typedef struct whole {
+    tf_alternative alternative;
+    tf_obligation *sorted;
+    uint64_t signature; /* a subset's bits are a subset */
+} whole;
+
+/* What the atoms so far come down to. */
+typedef struct view {
+    tf_alternative atoms;
+    tf_name_list required;
+    uint64_t low, high; /* members or items */
+    bool other;         /* objects: names that no atom speaks of may be there */
+} view;
 
 typedef struct expansion {
     tf_build *b;
     bool object;
     uint32_t types;       /* TF_TYPE_OBJECT or TF_TYPE_ARRAY */
-    partial **queue_end;  /* breadth-first, so that branches stay in text order */
-    struct { const tf_alternative **items; size_t n, capacity; } found;
-    tf_arena scratch;
+    struct { whole *items; size_t n, capacity; } found;
+    struct { frame *items; size_t n, capacity; } frames;
+    struct { task *items; size_t n, capacity; } splice; /* what replaces a task */
+    struct { tf_obligation *items; size_t n, capacity; } atoms;
+    struct { struct memo *items; uint32_t n_slots, n; } choices; /* by what they come from */
+    view view;
+    tf_arena scratch;     /* choices and whole alternatives */
+    tf_arena stack;       /* partials, given back as the walk backs up */
     tokfsm_status status; /* of making choices; sticky */
     option nowhere;       /* where options go once status is set */
 } expansion;
@@ -53,10 +89,21 @@ choice *tf_choice_new(expansion *e);
 option *tf_choice_option(expansion *e, choice *c);
 void tf_option_task(expansion *e, option *o, task t);
 void tf_option_fact(expansion *e, option *o, tf_fact fact);
+tokfsm_status tf_expand_check(expansion *e); /* one unit of work; memory within limits */
 
 /* The ways in which a value of the type at hand fails the schema, or differs from the node;
    *met: it does in any case. */
 tokfsm_status tf_negate_schema(expansion *e, uint32_t id, choice **ways, bool *met);
 tokfsm_status tf_negate_value(expansion *e, uint32_t node, choice **ways, bool *met);
+
+/* prune.c: look at the atoms so far; *dead: no value has them all. */
+tokfsm_status tf_view_atoms(expansion *e, const partial *p, bool *dead);
+/* Choices that are met anyway go, and those with one live option become it (*changed). */
+tokfsm_status tf_prune_choices(expansion *e, partial *p, bool *dead, bool *changed);
+/* The options of the choice at `at` that are not dead, less what holds anyway. */
+tokfsm_status tf_live_options(expansion *e, const partial *p, uint32_t at, choice *live);
+/* The task at `at` gives way to others, which stand in its place. */
+tokfsm_status tf_replace_task(expansion *e, partial *p, uint32_t at, const task *by, uint32_t n);
+bool tf_is_done(const partial *p, int what, uint32_t id); /* DONE_HELD: atoms too */
 
 #endif

@@ -53,6 +53,18 @@ tokfsm_status tf_name_list_add(void *list, const char *text, uint32_t n)
     return TOKFSM_OK;
 }
 
+bool tf_name_list_has(const tf_name_list *list, const char *text, uint32_t n)
+{
+    return list->n > 0 && list->slots[slot_of(list, text, n)] != 0;
+}
+
+void tf_name_list_clear(tf_name_list *list)
+{
+    if (list->n > 0)
+        memset(list->slots, 0, list->n_slots * sizeof *list->slots);
+    list->n = 0;
+}
+
 void tf_name_list_free(tf_name_list *list)
 {
     tf_release(&list->b->arena.allocator, list->items);

@@ -80,6 +80,12 @@ tokfsm_status tf_negate_schema(expansion *e, uint32_t id, choice **ways, bool *m
     *met = s->is_false || !(s->types & e->types);
     if (*met)
         return TOKFSM_OK;
+    if (e->object ? s->unevaluated_properties != TF_NO_SCHEMA : s->unevaluated_items != TF_NO_SCHEMA)
+        return tf_fail_node(e->b->err, TOKFSM_E_UNSUPPORTED, &e->b->tape, s->node,
+                            e->object ? "unevaluatedProperties" : "unevaluatedItems",
+                            "%s beside what applies in place and evaluates is not supported where "
+                            "the schema must fail",
+                            e->object ? "unevaluatedProperties" : "unevaluatedItems");
     choice *c = *ways = tf_choice_new(e);
     if (e->object)
         object_ways(e, s, id, c);

@@ -37,6 +37,8 @@ uint32_t tf_constant_digit(const constant *c, bool fraction, uint32_t i);
 /* Set the bits of the obligations of `value` that the number meets. */
 tokfsm_status tf_numbers_evaluate(tf_build *b, const tf_value *value, const tf_scalar *scalar,
                                   uint64_t *words);
+/* See tf_may_equal. */
+tokfsm_status tf_numbers_may_equal(tf_build *b, const tf_oset *oset, uint32_t node, bool *may);
 /* Strike out of `integers_only` who admits a number that the schema writes with a point. */
 tokfsm_status tf_numbers_pointed(tf_build *b, const tf_value *value, uint64_t *integers_only);
 

@@ -1,7 +1,7 @@
 /*
  * Obligation sets: interned conjunctions; and what an alternative asks of members and items.
  */
-#include "build.h"
+#include "unevaluated.h"
 
 static tokfsm_status no_memory(tf_build *b)
 {
@@ -104,6 +104,9 @@ static bool closed_by_option(const tf_build *b, const tf_alternative *alternativ
     bool has_properties = false;
     for (uint32_t i = 0; i < alternative->n_atoms; i++) {
         tf_obligation atom = alternative->atoms[i];
+        if (tf_obligation_tag(atom) == TF_FACT &&
+            b->facts.items[tf_obligation_index(atom)].kind == TF_UNEVALUATED)
+            return false;
         if (tf_obligation_tag(atom) != TF_HOLDS)
             continue; /* a value or a fact evaluates no name (Core §11.3) */
         const tf_schema *s = schema_of(b, atom);
@@ -142,7 +145,10 @@ tokfsm_status tf_member_oset(tf_build *b, const tf_alternative *alternative, con
                          (n_name == 0 || memcmp(fact->name, name, n_name) == 0);
             if (about && fact->kind == TF_LACKS)
                 return TOKFSM_OK;
-            if (about)
+            bool evaluated = fact->kind != TF_UNEVALUATED;
+            if (!evaluated)
+                TF_TRY(tf_is_evaluated(b, fact, name, n_name, &evaluated));
+            if (about || !evaluated)
                 list[n++] = fact->obligation;
             continue;
         }
@@ -179,7 +185,8 @@ tokfsm_status tf_item_oset(tf_build *b, const tf_alternative *alternative, uint6
         }
         if (tf_obligation_tag(atom) == TF_FACT) {
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
-            if (fact->kind == TF_ITEM && fact->index == i)
+            if ((fact->kind == TF_ITEM && fact->index == i) ||
+                (fact->kind == TF_ITEMS_FROM && fact->index <= i))
                 list[n++] = fact->obligation;
             continue;
         }
@@ -199,7 +206,9 @@ uint32_t tf_prefix_length(const tf_build *b, const tf_alternative *alternative)
         uint32_t n;
         if (tf_obligation_tag(atom) == TF_FACT) {
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
-            n = fact->kind == TF_ITEM ? fact->index + 1 : 0;
+            n = fact->kind == TF_ITEM         ? fact->index + 1
+                : fact->kind == TF_ITEMS_FROM ? fact->index
+                                              : 0;
         } else if (tf_obligation_tag(atom) == TF_EQUALS) {
             n = b->tape.nodes[tf_obligation_index(atom)].n;
         } else {
@@ -306,6 +315,9 @@ tokfsm_status tf_fact_of(tf_build *b, const tf_fact *fact, uint32_t *index)
         if (known->kind == fact->kind && known->n_name == fact->n_name &&
             known->index == fact->index && known->obligation == fact->obligation &&
             known->min == fact->min && known->max == fact->max &&
+            known->n_list == fact->n_list &&
+            (fact->n_list == 0 ||
+             memcmp(known->list, fact->list, fact->n_list * sizeof *fact->list) == 0) &&
             (fact->n_name == 0 || memcmp(known->name, fact->name, fact->n_name) == 0)) {
             *index = (uint32_t)i;
             return TOKFSM_OK;
@@ -314,7 +326,13 @@ tokfsm_status tf_fact_of(tf_build *b, const tf_fact *fact, uint32_t *index)
     if (!tf_grow(&b->arena.allocator, (void **)&b->facts.items, b->facts.n, &b->facts.capacity,
                  sizeof *fact))
         return no_memory(b);
+    uint32_t *list = tf_arena_take(&b->arena, fact->n_list * sizeof *list);
+    if (list == NULL)
+        return no_memory(b);
+    if (fact->n_list > 0)
+        memcpy(list, fact->list, fact->n_list * sizeof *list);
     b->facts.items[b->facts.n] = *fact;
+    b->facts.items[b->facts.n].list = list;
     *index = (uint32_t)b->facts.n++;
     return TOKFSM_OK;
 }

@@ -1,0 +1,341 @@
+/*
+ * What the atoms of a partial alternative already say of the choices that are left: an option
+ * that cannot be goes, a choice that is met anyway goes. Atoms are only ever added, so what
+ * follows from some of them follows from all. Sound, and not complete: hopeless.h.
+ */
+#include "expand.h"
+#include "hopeless.h"
+
+enum { MAX_ITEMS_LOOKED_AT = 64 };
+
+static tokfsm_status no_memory(tf_build *b)
+{
+    return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
+}
+
+/* Kept with the set: NULL cannot be met. */
+static tokfsm_status is_hopeless(tf_build *b, tf_oset *oset, bool *hopeless)
+{
+    *hopeless = oset == NULL;
+    if (oset == NULL || oset->n == 0)
+        return TOKFSM_OK;
+    if (oset->hope == TF_UNKNOWN) {
+        TF_TRY(tf_hopeless(b, oset->items, oset->n, TF_TYPE_ALL, hopeless));
+        oset->hope = *hopeless ? TF_PENDING : TF_KNOWN;
+    }
+    *hopeless = oset->hope == TF_PENDING;
+    return TOKFSM_OK;
+}
+
+/* ---- the atoms so far ---- */
+
+/* Names that can be there, where no others can. */
+static tokfsm_status count_names(expansion *e, uint64_t *n)
+{
+    tf_build *b = e->b;
+    tf_name_list names = {.b = b};
+    tokfsm_status status = tf_each_name(b, &e->view.atoms, tf_name_list_add, &names);
+    *n = 0;
+    for (size_t i = 0; i < names.n && status == TOKFSM_OK; i++) {
+        tf_oset *oset;
+        bool none = false;
+        status = tf_member_oset(b, &e->view.atoms, names.items[i].text, names.items[i].n, &oset);
+        if (status == TOKFSM_OK)
+            status = is_hopeless(b, oset, &none);
+        *n += !none;
+    }
+    tf_name_list_free(&names);
+    return status;
+}
+
+static tokfsm_status view_object(expansion *e, const partial *p, bool *dead)
+{
+    tf_build *b = e->b;
+    view *v = &e->view;
+    tf_name_list_clear(&v->required);
+    TF_TRY(tf_each_required(b, &v->atoms, tf_name_list_add, &v->required));
+    for (size_t i = 0; i < v->required.n && !*dead; i++) {
+        tf_oset *oset;
+        TF_TRY(tf_member_oset(b, &v->atoms, v->required.items[i].text, v->required.items[i].n,
+                              &oset));
+        TF_TRY(is_hopeless(b, oset, dead));
+    }
+    if (*dead)
+        return TOKFSM_OK;
+    tf_oset *oset;
+    bool none, needs_other;
+    TF_TRY(tf_member_oset(b, &v->atoms, NULL, 0, &oset));
+    TF_TRY(is_hopeless(b, oset, &none));
+    v->other = !none;
+    tf_member_counts(b, &v->atoms, &v->low, &v->high, &needs_other);
+    bool counts = v->low > 0 || v->high != TF_UNLIMITED;
+    if (v->low < v->required.n + needs_other)
+        v->low = v->required.n + needs_other;
+    if (p->equals != TF_TAPE_NONE) {
+        uint64_t n = b->tape.nodes[p->equals].n;
+        v->high = v->high < n ? v->high : n;
+    } else if (none && counts) {
+        uint64_t n;
+        TF_TRY(count_names(e, &n));
+        v->high = v->high < n ? v->high : n;
+    }
+    *dead = v->low > v->high || (needs_other && none);
+    return TOKFSM_OK;
+}
+
+static tokfsm_status view_array(expansion *e, bool *dead)
+{
+    tf_build *b = e->b;
+    view *v = &e->view;
+    tf_item_counts(b, &v->atoms, &v->low, &v->high);
+    uint64_t n_prefix = tf_prefix_length(b, &v->atoms);
+    for (uint64_t i = 0; i <= n_prefix && i < v->high && i < MAX_ITEMS_LOOKED_AT; i++) {
+        tf_oset *oset;
+        bool none;
+        TF_TRY(tf_item_oset(b, &v->atoms, i, &oset));
+        TF_TRY(is_hopeless(b, oset, &none));
+        if (none)
+            v->high = i;
+    }
+    *dead = v->low > v->high;
+    return TOKFSM_OK;
+}
+
+tokfsm_status tf_view_atoms(expansion *e, const partial *p, bool *dead)
+{
+    e->atoms.n = 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (p->tasks[i].what != DONE_ATOM)
+            continue;
+        if (!tf_grow(&e->b->arena.allocator, (void **)&e->atoms.items, e->atoms.n,
+                     &e->atoms.capacity, sizeof *e->atoms.items))
+            return no_memory(e->b);
+        e->atoms.items[e->atoms.n++] = p->tasks[i].index;
+    }
+    e->view.atoms = (tf_alternative){(uint32_t)e->atoms.n, e->atoms.items};
+    *dead = false;
+    return e->object ? view_object(e, p, dead) : view_array(e, dead);
+}
+
+/* ---- one task ---- */
+
+typedef enum verdict { OPEN, DEAD, MET } verdict;
+
+static tokfsm_status judge_asked(tf_build *b, const tf_oset *asked, tf_obligation o, bool there,
+                                 verdict *v)
+{
+    bool none;
+    TF_TRY(tf_hopeless_with(b, asked, o, &none));
+    if (none)
+        *v = DEAD;
+    if (none || !there)
+        return TOKFSM_OK;
+    if (o == tf_obligation_of(b->ir.true_schema, TF_HOLDS)) {
+        *v = MET;
+        return TOKFSM_OK;
+    }
+    TF_TRY(tf_hopeless_with(b, asked, tf_negated(o), &none));
+    if (none)
+        *v = MET;
+    return TOKFSM_OK;
+}
+
+static verdict judge_count(const view *v, const tf_fact *fact)
+{
+    return fact->min > v->high || fact->max < v->low     ? DEAD
+           : fact->min <= v->low && fact->max >= v->high ? MET
+                                                         : OPEN;
+}
+
+static tokfsm_status judge_fact(expansion *e, const tf_fact *fact, verdict *v)
+{
+    tf_build *b = e->b;
+    const view *seen = &e->view;
+    tf_oset *oset;
+    bool none;
+    switch (fact->kind) {
+    case TF_MEMBER:
+        TF_TRY(tf_member_oset(b, &seen->atoms, fact->name, fact->n_name, &oset));
+        return judge_asked(b, oset, fact->obligation,
+                           tf_name_list_has(&seen->required, fact->name, fact->n_name), v);
+    case TF_LACKS:
+        if (tf_name_list_has(&seen->required, fact->name, fact->n_name)) {
+            *v = DEAD;
+            return TOKFSM_OK;
+        }
+        TF_TRY(tf_member_oset(b, &seen->atoms, fact->name, fact->n_name, &oset));
+        TF_TRY(is_hopeless(b, oset, &none));
+        *v = none ? MET : OPEN;
+        return TOKFSM_OK;
+    case TF_OTHER: *v = seen->other ? OPEN : DEAD; return TOKFSM_OK;
+    case TF_COUNT:
+        *v = judge_count(seen, fact);
+        if (*v == OPEN && !seen->other && fact->min > seen->low) {
+            uint64_t n;
+            TF_TRY(count_names(e, &n));
+            if (fact->min > n)
+                *v = DEAD;
+        }
+        return TOKFSM_OK;
+    case TF_ITEM:
+        if (fact->index >= seen->high) {
+            *v = DEAD;
+            return TOKFSM_OK;
+        }
+        TF_TRY(tf_item_oset(b, &seen->atoms, fact->index, &oset));
+        return judge_asked(b, oset, fact->obligation, fact->index < seen->low, v);
+    case TF_LENGTH: *v = judge_count(seen, fact); return TOKFSM_OK;
+    default: return TOKFSM_OK;
+    }
+}
+
+/* A member outside schema `id` fails its `additional`. */
+static tokfsm_status judge_outside(expansion *e, uint32_t id, verdict *v)
+{
+    tf_build *b = e->b;
+    const tf_schema *s = &b->ir.schemas[id];
+    tf_obligation fails = tf_obligation_of(s->additional, TF_FAILS);
+    tf_name_list names = {.b = b};
+    tf_oset *oset;
+    bool none = true;
+    tokfsm_status status = TOKFSM_OK;
+    if (e->view.other) {
+        status = tf_member_oset(b, &e->view.atoms, NULL, 0, &oset);
+        if (status == TOKFSM_OK)
+            status = tf_hopeless_with(b, oset, fails, &none);
+    }
+    if (status == TOKFSM_OK)
+        status = tf_each_name(b, &e->view.atoms, tf_name_list_add, &names);
+    for (size_t i = 0; i < names.n && status == TOKFSM_OK && *v == OPEN; i++) {
+        tf_name name = names.items[i];
+        if (tf_ir_property(&b->ir, s, name.text, name.n) != TF_NO_SCHEMA)
+            continue;
+        verdict one = OPEN;
+        status = tf_member_oset(b, &e->view.atoms, name.text, name.n, &oset);
+        if (status == TOKFSM_OK)
+            status = judge_asked(b, oset, fails,
+                                 tf_name_list_has(&e->view.required, name.text, name.n), &one);
+        none = none && one == DEAD;
+        if (one == MET && s->n_pattern_properties == 0)
+            *v = MET;
+    }
+    tf_name_list_free(&names);
+    if (*v == OPEN && none)
+        *v = DEAD;
+    return status;
+}
+
+static tokfsm_status judge_task(expansion *e, const partial *p, const task *t, verdict *v)
+{
+    const tf_build *b = e->b;
+    *v = OPEN;
+    switch (t->what) {
+    case TASK_HOLDS: {
+        const tf_schema *s = &b->ir.schemas[t->index];
+        if (s->is_false || !(s->types & e->types) || tf_is_done(p, DONE_FAILED, t->index))
+            *v = DEAD;
+        else if (t->index == b->ir.true_schema || tf_is_done(p, DONE_HELD, t->index))
+            *v = MET;
+        return TOKFSM_OK;
+    }
+    case TASK_FAILS: {
+        const tf_schema *s = &b->ir.schemas[t->index];
+        if (tf_is_done(p, DONE_HELD, t->index) || t->index == b->ir.true_schema)
+            *v = DEAD;
+        else if (tf_is_done(p, DONE_FAILED, t->index))
+            *v = MET;
+        else if ((s->is_false || !(s->types & e->types)) && b->marks == NULL)
+            *v = MET; /* elsewhere it is noted that it fails */
+        return TOKFSM_OK;
+    }
+    case TASK_EQUALS:
+    case TASK_DIFFERS: {
+        bool differs = t->what == TASK_DIFFERS;
+        uint32_t wanted = e->object ? TF_JSON_OBJECT : TF_JSON_ARRAY;
+        if (b->tape.nodes[t->index].type != wanted)
+            *v = differs ? MET : DEAD;
+        else if (p->equals != TF_TAPE_NONE)
+            *v = tf_tape_equal(&b->tape, p->equals, &b->tape, t->index) != differs ? MET : DEAD;
+        return TOKFSM_OK;
+    }
+    case TASK_FACT: return judge_fact(e, &e->b->facts.items[t->index], v);
+    case TASK_OUTSIDE: return judge_outside(e, t->index, v);
+    case TASK_CHOOSE:
+    case DONE_ATOM:
+    case DONE_HELD:
+    case DONE_FAILED: break;
+    }
+    return TOKFSM_OK;
+}
+
+static tokfsm_status judge_option(expansion *e, const partial *p, const option *o, verdict *v)
+{
+    *v = MET;
+    for (uint32_t i = 0; i < o->n_tasks && *v != DEAD; i++) {
+        verdict one;
+        TF_TRY(tf_expand_check(e));
+        TF_TRY(judge_task(e, p, &o->tasks[i], &one));
+        if (one != MET)
+            *v = one;
+    }
+    return TOKFSM_OK;
+}
+
+/* ---- choices ---- */
+
+tokfsm_status tf_prune_choices(expansion *e, partial *p, bool *dead, bool *changed)
+{
+    for (uint32_t i = p->n; i-- > 0 && !*dead;) {
+        task *t = &p->tasks[i];
+        if (t->what != TASK_CHOOSE)
+            continue;
+        const choice *c = t->choice;
+        uint32_t n_live = 0, live = 0;
+        bool met = false;
+        for (uint32_t k = 0; k < c->n_options && !met; k++) {
+            verdict v;
+            TF_TRY(judge_option(e, p, &c->options[k], &v));
+            if (v == DEAD)
+                continue;
+            live = k;
+            n_live++;
+            met = v == MET && !c->kept;
+        }
+        t->index = n_live;
+        if (met) {
+            TF_TRY(tf_replace_task(e, p, i, NULL, 0));
+        } else if (n_live == 0) {
+            *dead = true;
+        } else if (n_live == 1) {
+            TF_TRY(tf_replace_task(e, p, i, c->options[live].tasks, c->options[live].n_tasks));
+            *changed = true;
+        } else if (c->optional && tf_is_done(p, DONE_HELD, c->options[0].tasks[0].index)) {
+            TF_TRY(tf_replace_task(e, p, i, NULL, 0));
+        }
+    }
+    return TOKFSM_OK;
+}
+
+tokfsm_status tf_live_options(expansion *e, const partial *p, uint32_t at, choice *live)
+{
+    const choice *c = p->tasks[at].choice;
+    *live = (choice){.options = tf_arena_zero(&e->stack, c->n_options * sizeof *c->options)};
+    if (live->options == NULL)
+        return no_memory(e->b);
+    for (uint32_t k = 0; k < c->n_options; k++) {
+        const option *from = &c->options[k];
+        option *to = &live->options[live->n_options];
+        *to = (option){.tasks = tf_arena_take(&e->stack, from->n_tasks * sizeof *to->tasks)};
+        if (to->tasks == NULL)
+            return no_memory(e->b);
+        verdict v = MET;
+        for (uint32_t i = 0; i < from->n_tasks && v != DEAD; i++) {
+            TF_TRY(judge_task(e, p, &from->tasks[i], &v));
+            if (v == OPEN)
+                to->tasks[to->n_tasks++] = from->tasks[i];
+        }
+        if (v != DEAD)
+            live->n_options++;
+    }
+    return TOKFSM_OK;
+}

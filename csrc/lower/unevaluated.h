@@ -1,0 +1,42 @@
+/*
+ * unevaluatedProperties and unevaluatedItems (Core §11.2, §11.3). A member or item is evaluated
+ * by a schema's own keywords, or by those of a schema that applies in place and holds.
+ *
+ * In which subschemas hold the expansion may guess too few: what they leave unevaluated is then
+ * more, so each guess admits only what is valid, and the guess that is right admits all of it.
+ * No branch has to fail for a guess.
+ */
+#ifndef TF_UNEVALUATED_H
+#define TF_UNEVALUATED_H
+
+#include "expand.h"
+
+/* Marks of schemas: it, or what applies in place with it, evaluates members (items); what it
+   evaluates matters to a schema that it applies in place with. */
+enum {
+    TF_EVALUATES_MEMBERS = 1, TF_EVALUATES_ITEMS = 2,
+    TF_WATCHED_MEMBERS = 4, TF_WATCHED_ITEMS = 8
+};
+
+/* Once the records are read: keywords that say nothing go, those that nothing in place has part
+   in become additionalProperties and items, and the others' schemas are marked. */
+tokfsm_status tf_unevaluated_begin(tf_build *b);
+
+/* Whether guessing that the schema holds can matter to the expansion. */
+static inline bool tf_is_watched(const expansion *e, uint32_t id)
+{
+    uint32_t wanted = e->object ? TF_EVALUATES_MEMBERS | TF_WATCHED_MEMBERS
+                                : TF_EVALUATES_ITEMS | TF_WATCHED_ITEMS;
+    return e->b->marks != NULL && (e->b->marks[id] & wanted) == wanted;
+}
+
+/* What the unevaluated keywords of the schemas that hold come down to: facts, through `add`. */
+tokfsm_status tf_unevaluated_facts(expansion *e, const partial *p,
+                                   tokfsm_status (*add)(expansion *, const tf_fact *));
+
+/* Whether a contributor of the fact evaluates the member (name NULL: one that no atom speaks
+   of). */
+tokfsm_status tf_is_evaluated(tf_build *b, const tf_fact *fact, const char *name, uint32_t n_name,
+                              bool *evaluated);
+
+#endif
