@@ -307,7 +307,7 @@ static tokfsm_status expand_schema(expansion *e, const partial *p, uint32_t id, 
         return TOKFSM_OK;
     if (e->object ? s->has_object : s->has_array)
         TF_TRY(add_splice(e, DONE_ATOM, tf_obligation_of(id, TF_HOLDS), NULL));
-    else if (!tf_is_bare(s) || s->reference != TF_NO_SCHEMA)
+    else if (!tf_is_bare(s) || s->reference != TF_NO_SCHEMA || e->b->marks != NULL)
         TF_TRY(add_splice(e, DONE_HELD, id, NULL));
     if (s->reference != TF_NO_SCHEMA)
         TF_TRY(add_splice(e, TASK_HOLDS, s->reference, NULL));
