@@ -25,7 +25,7 @@ SOURCES = {
     "regex": "charset escape formats parse unicode_names unicode_runs",
     "automaton": "atoms classes dfa formula intern lengths program",
     "engine": "automaton bound budget_mask cache edits frames machine mask options spelling step step_string text walk",
-    "lower": "build cost evaluate expand explore hopeless kinds literals names negate "
+    "lower": "build classes cost evaluate expand explore hopeless kinds literals names negate "
              "number_facts number_states numbers obligations prune satisfiable strings "
              "unevaluated values",
     "artifact": "open read_machine write",

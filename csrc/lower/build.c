@@ -1,4 +1,5 @@
 /* A machine's compile half: begin, end, and the hooks. */
+#include "classes.h"
 #include "explore.h"
 #include "unevaluated.h"
 
@@ -295,6 +296,8 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
     b->n_stop_ids = n_stop_ids;
     TF_TRY(tf_tape_read(&b->tape, schema, n_bytes, &m->limits, b->budget, &b->text_arena, b->err));
     TF_TRY(tf_ir_read(&b->ir, &b->tape, &m->options, b->budget, &b->text_arena, b->err));
+    if (b->ir.negates)
+        TF_TRY(tf_classes_begin(b));
     TF_TRY(tf_unevaluated_begin(b));
     tokfsm_status status = TOKFSM_OK;
     b->values_index = tf_take(b, b->ir.capacity * sizeof *b->values_index, &status);

@@ -33,6 +33,7 @@ typedef struct tf_fact {
     enum {
         TF_MEMBER, /* member `name` is there and meets `obligation` */
         TF_LACKS,  /* it is not there */
+        TF_IF_THERE, /* it is not there, or meets `obligation` */
         TF_OTHER,  /* a name is there that no atom speaks of, nor schema `index` */
         TF_COUNT,  /* min to max members */
         TF_ITEM,   /* item `index` is there and meets `obligation` */
@@ -108,6 +109,7 @@ typedef struct tf_build {
                                        by TF_JSON_* */
     uint8_t escaped_closer[32];     /* bytes that some token writes as an escape and then closes
                                        the string: see tf_strings.hard_names */
+    uint32_t *classes;              /* [n_nodes], or NULL: classes.h */
     uint8_t *marks;                 /* [n_schemas], or NULL: unevaluated.h */
     const uint32_t *stop_ids;       /* default stop set, sorted */
     size_t n_stop_ids;

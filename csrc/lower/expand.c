@@ -14,6 +14,7 @@
  */
 #include <stdlib.h>
 
+#include "classes.h"
 #include "hopeless.h"
 #include "unevaluated.h"
 
@@ -42,6 +43,17 @@ bool tf_is_done(const partial *p, int what, uint32_t id)
             return true;
     }
     return false;
+}
+
+bool tf_single_task(const option *o, uint32_t *index)
+{
+    static const uint32_t tags[] = {[TASK_HOLDS] = TF_HOLDS, [TASK_FAILS] = TF_FAILS,
+                                    [TASK_EQUALS] = TF_EQUALS, [TASK_DIFFERS] = TF_DIFFERS,
+                                    [TASK_FACT] = TF_FACT};
+    if (o->n_tasks != 1 || o->tasks[0].what > TASK_FACT)
+        return false;
+    *index = tf_obligation_of(o->tasks[0].index, tags[o->tasks[0].what]);
+    return true;
 }
 
 /* ---- choices ---- */
@@ -83,6 +95,7 @@ void tf_option_task(expansion *e, option *o, task t)
 void tf_option_fact(expansion *e, option *o, tf_fact fact)
 {
     uint32_t index = 0;
+    fact.obligation = tf_canonical(e->b, fact.obligation);
     if (e->status == TOKFSM_OK)
         e->status = tf_fact_of(e->b, &fact, &index);
     tf_option_task(e, o, (task){TASK_FACT, index, NULL});
@@ -400,7 +413,8 @@ static tokfsm_status work_off(expansion *e, partial *p, bool *dead)
         case TASK_CHOOSE:
         case DONE_ATOM:
         case DONE_HELD:
-        case DONE_FAILED: i++; continue;
+        case DONE_FAILED:
+        case DONE_COVERED: i++; continue;
         }
         TF_TRY(tf_expand_check(e));
         TF_TRY(tf_replace_task(e, p, i, e->splice.items, (uint32_t)e->splice.n));
@@ -619,11 +633,17 @@ static tokfsm_status run_expansion(expansion *e, const tf_oset *oset)
         }
         const option *o = &f->live.options[f->next++];
         mark = tf_arena_here(&e->stack);
-        p = (partial){.n = f->p.n, .capacity = f->p.n + o->n_tasks + 8, .equals = f->p.equals};
+        p = (partial){.n = f->p.n, .capacity = f->p.n + o->n_tasks + f->next + 8,
+                      .equals = f->p.equals};
         if ((p.tasks = tf_arena_take(&e->stack, p.capacity * sizeof *p.tasks)) == NULL)
             return no_memory(e->b);
         memcpy(p.tasks, f->p.tasks, p.n * sizeof *p.tasks);
         TF_TRY(tf_replace_task(e, &p, f->at, o->tasks, o->n_tasks));
+        for (uint32_t i = 0; i + 1 < f->next && !f->live.kept; i++) {
+            task covered = {DONE_COVERED, 0, NULL};
+            if (tf_single_task(&f->live.options[i], &covered.index))
+                p.tasks[p.n++] = covered; /* there is room */
+        }
         TF_TRY(go_on(e, p, mark, &opened));
         if (!opened)
             tf_arena_back(&e->stack, mark);

@@ -20,7 +20,8 @@ typedef struct task {
         TASK_OUTSIDE,               /* a member outside schema `index` fails its `additional` */
         TASK_CHOOSE,                /* one option of `choice` */
         DONE_ATOM,                  /* obligation `index` */
-        DONE_HELD, DONE_FAILED      /* a schema that was looked at, and leaves no atom */
+        DONE_HELD, DONE_FAILED,     /* a schema that was looked at, and leaves no atom */
+        DONE_COVERED                /* what meets `index` too is found on another way */
     } what;
     uint32_t index;
     struct choice *choice;
@@ -104,6 +105,8 @@ tokfsm_status tf_prune_choices(expansion *e, partial *p, bool *dead, bool *chang
 tokfsm_status tf_live_options(expansion *e, const partial *p, uint32_t at, choice *live);
 /* The task at `at` gives way to others, which stand in its place. */
 tokfsm_status tf_replace_task(expansion *e, partial *p, uint32_t at, const task *by, uint32_t n);
+/* The one task of an option as what a value meets or not; false: it has another form. */
+bool tf_single_task(const option *o, uint32_t *index);
 bool tf_is_done(const partial *p, int what, uint32_t id); /* DONE_HELD: atoms too */
 
 #endif

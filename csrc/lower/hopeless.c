@@ -8,6 +8,8 @@
  */
 #include "hopeless.h"
 
+#include "classes.h"
+
 /* Work of one query; past it the answer is "perhaps not". */
 enum { MAX_DEPTH = 6, MAX_PARTS = 48, MAX_VALUES = 256, MAX_NAMES = 64, MAX_BRANCHES = 40 };
 enum { MAX_WORK = 4000, MAX_NESTED_CHOICES = 2 };
@@ -38,8 +40,9 @@ static const tf_schema *schema_of(const tf_build *b, tf_obligation o)
 
 /* ---- conjuncts ---- */
 
-static void add_part(parts *all, tf_obligation o)
+static void add_part(const tf_build *b, parts *all, tf_obligation o)
 {
+    o = tf_canonical(b, o);
     for (uint32_t i = 0; i < all->n; i++)
         if (all->items[i] == o)
             return;
@@ -66,7 +69,7 @@ static void flatten(const tf_build *b, const tf_obligation *list, uint32_t n, pa
 {
     all->n = 0;
     for (uint32_t i = 0; i < n; i++)
-        add_part(all, list[i]);
+        add_part(b, all, list[i]);
     for (uint32_t i = 0; i < all->n; i++) {
         uint32_t tag = tf_obligation_tag(all->items[i]);
         if (tag != TF_HOLDS && tag != TF_FAILS)
@@ -74,23 +77,23 @@ static void flatten(const tf_build *b, const tf_obligation *list, uint32_t n, pa
         const tf_schema *s = schema_of(b, all->items[i]);
         if (tag == TF_HOLDS) {
             if (s->reference != TF_NO_SCHEMA)
-                add_part(all, tf_obligation_of(s->reference, TF_HOLDS));
+                add_part(b, all, tf_obligation_of(s->reference, TF_HOLDS));
             for (uint32_t k = 0; k < s->n_all_of; k++)
-                add_part(all, tf_obligation_of(s->all_of[k], TF_HOLDS));
+                add_part(b, all, tf_obligation_of(s->all_of[k], TF_HOLDS));
             if (s->not_schema != TF_NO_SCHEMA)
-                add_part(all, tf_obligation_of(s->not_schema, TF_FAILS));
+                add_part(b, all, tf_obligation_of(s->not_schema, TF_FAILS));
             if (s->has_any_of && s->n_any_of == 1)
-                add_part(all, tf_obligation_of(s->any_of[0], TF_HOLDS));
+                add_part(b, all, tf_obligation_of(s->any_of[0], TF_HOLDS));
             if (s->has_one_of && s->n_one_of == 1)
-                add_part(all, tf_obligation_of(s->one_of[0], TF_HOLDS));
+                add_part(b, all, tf_obligation_of(s->one_of[0], TF_HOLDS));
         } else if (s->reference != TF_NO_SCHEMA) {
             if (tf_is_bare(s))
-                add_part(all, tf_obligation_of(s->reference, TF_FAILS));
+                add_part(b, all, tf_obligation_of(s->reference, TF_FAILS));
         } else if (only_any_of(s)) {
             for (uint32_t k = 0; k < s->n_any_of; k++)
-                add_part(all, tf_obligation_of(s->any_of[k], TF_FAILS));
+                add_part(b, all, tf_obligation_of(s->any_of[k], TF_FAILS));
         } else if (only_not(s)) {
-            add_part(all, tf_obligation_of(s->not_schema, TF_HOLDS));
+            add_part(b, all, tf_obligation_of(s->not_schema, TF_HOLDS));
         }
     }
 }
@@ -205,14 +208,14 @@ static bool ask_member(const tf_build *b, const parts *all, tf_name name, parts 
                                         name.n);
             if (node == TF_TAPE_NONE)
                 return false;
-            add_part(asked, tf_obligation_of(node, TF_EQUALS));
+            add_part(b, asked, tf_obligation_of(node, TF_EQUALS));
         } else if (tag == TF_HOLDS) {
             const tf_schema *s = schema_of(b, all->items[i]);
             uint32_t id = tf_ir_property(&b->ir, s, name.text, name.n);
             if (id == TF_NO_SCHEMA && s->n_pattern_properties == 0)
                 id = s->additional;
             if (id != TF_NO_SCHEMA)
-                add_part(asked, tf_obligation_of(id, TF_HOLDS));
+                add_part(b, asked, tf_obligation_of(id, TF_HOLDS));
         }
     }
     return true;
@@ -283,12 +286,12 @@ static tokfsm_status look_at_array(query *q, const parts *all, uint32_t depth, b
             uint32_t index = tf_obligation_index(all->items[i]);
             uint32_t tag = tf_obligation_tag(all->items[i]);
             if (tag == TF_EQUALS) {
-                add_part(&asked, tf_obligation_of(tf_tape_item(&b->tape, index, at), TF_EQUALS));
+                add_part(q->b, &asked, tf_obligation_of(tf_tape_item(&b->tape, index, at), TF_EQUALS));
             } else if (tag == TF_HOLDS) {
                 const tf_schema *s = &b->ir.schemas[index];
                 uint32_t id = at < s->n_prefix ? s->prefix[at] : s->items;
                 if (id != TF_NO_SCHEMA)
-                    add_part(&asked, tf_obligation_of(id, TF_HOLDS));
+                    add_part(q->b, &asked, tf_obligation_of(id, TF_HOLDS));
             }
         }
         if (asked.n > 0)
@@ -404,7 +407,7 @@ static tokfsm_status look_at_candidates(query *q, const tf_obligation *list, uin
         parts with = *all;
         if (with.n == MAX_PARTS)
             with.n--; /* less is asked: still sound */
-        add_part(&with, tf_obligation_of(values[i], TF_EQUALS));
+        add_part(q->b, &with, tf_obligation_of(values[i], TF_EQUALS));
         bool none = contradictory(q->b, &with);
         if (!none && q->b->tape.nodes[values[i]].type == TF_JSON_OBJECT)
             TF_TRY(look_at_object(q, &with, depth, &none));
@@ -435,7 +438,7 @@ static tokfsm_status look_at_branches(query *q, const parts *all, uint32_t types
                 parts with = *all;
                 if (with.n == MAX_PARTS)
                     with.n--;
-                add_part(&with, tf_obligation_of(branches[j], TF_HOLDS));
+                add_part(q->b, &with, tf_obligation_of(branches[j], TF_HOLDS));
                 TF_TRY(look(q, with.items, with.n, types, depth, choices - 1, &none));
             }
             *hopeless = none;

@@ -22,6 +22,21 @@ static tf_fact lacks(tf_name name)
     return (tf_fact){.kind = TF_LACKS, .name = name.text, .n_name = name.n};
 }
 
+static tf_fact if_there(tf_name name, tf_obligation obligation)
+{
+    return (tf_fact){.kind = TF_IF_THERE, .name = name.text, .n_name = name.n,
+                     .obligation = obligation};
+}
+
+static bool is_required(const tf_schema *s, tf_name name)
+{
+    for (uint32_t i = 0; i < s->n_required; i++)
+        if (s->required[i].n == name.n &&
+            (name.n == 0 || memcmp(s->required[i].text, name.text, name.n) == 0))
+            return true;
+    return false;
+}
+
 static tf_fact range(int kind, uint64_t min, uint64_t max)
 {
     return (tf_fact){.kind = kind, .min = min, .max = max};
@@ -29,11 +44,19 @@ static tf_fact range(int kind, uint64_t min, uint64_t max)
 
 static void object_ways(expansion *e, const tf_schema *s, uint32_t id, choice *ways)
 {
-    for (uint32_t i = 0; i < s->n_required; i++)
-        way(e, ways, lacks(s->required[i]));
-    for (uint32_t i = 0; i < s->n_properties; i++)
-        way(e, ways, member((tf_name){s->properties[i].name, s->properties[i].n_name},
-                            tf_obligation_of(s->properties[i].schema, TF_FAILS)));
+    /* A name that must be there and is declared fails in one way, not in two. */
+    for (uint32_t i = 0; i < s->n_required; i++) {
+        tf_name name = s->required[i];
+        uint32_t declared = tf_ir_property(&e->b->ir, s, name.text, name.n);
+        way(e, ways, declared == TF_NO_SCHEMA
+                         ? lacks(name)
+                         : if_there(name, tf_obligation_of(declared, TF_FAILS)));
+    }
+    for (uint32_t i = 0; i < s->n_properties; i++) {
+        tf_name name = {s->properties[i].name, s->properties[i].n_name};
+        if (!is_required(s, name))
+            way(e, ways, member(name, tf_obligation_of(s->properties[i].schema, TF_FAILS)));
+    }
     if (s->additional != TF_NO_SCHEMA && s->additional != e->b->ir.true_schema)
         way_task(e, ways, TASK_OUTSIDE, id);
     if (s->min_properties > 0)
@@ -143,8 +166,7 @@ tokfsm_status tf_negate_value(expansion *e, uint32_t node, choice **ways, bool *
         /* Fewer or other names lack one of these; more names are counted. */
         for (uint32_t at = node + 1; at < nodes[node].next; at = nodes[at + 1].next) {
             tf_name name = {nodes[at].text, nodes[at].n};
-            way(e, c, lacks(name));
-            way(e, c, member(name, tf_obligation_of(at + 1, TF_DIFFERS)));
+            way(e, c, if_there(name, tf_obligation_of(at + 1, TF_DIFFERS)));
         }
         way(e, c, range(TF_COUNT, n + 1, TF_UNLIMITED));
         return e->status;

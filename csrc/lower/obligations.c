@@ -140,7 +140,9 @@ tokfsm_status tf_member_oset(tf_build *b, const tf_alternative *alternative, con
         }
         if (tf_obligation_tag(atom) == TF_FACT) {
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
-            bool about = name != NULL && (fact->kind == TF_MEMBER || fact->kind == TF_LACKS) &&
+            bool about = name != NULL &&
+                         (fact->kind == TF_MEMBER || fact->kind == TF_LACKS ||
+                          fact->kind == TF_IF_THERE) &&
                          fact->n_name == n_name &&
                          (n_name == 0 || memcmp(fact->name, name, n_name) == 0);
             if (about && fact->kind == TF_LACKS)
@@ -296,7 +298,7 @@ tokfsm_status tf_each_name(const tf_build *b, const tf_alternative *alternative,
         }
         if (tf_obligation_tag(atom) == TF_FACT) {
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
-            if (fact->kind == TF_LACKS) /* met ones come with the required names */
+            if (fact->kind == TF_LACKS || fact->kind == TF_IF_THERE) /* others are required */
                 TF_TRY(visit(context, fact->name, fact->n_name));
             if (fact->kind == TF_OTHER)
                 TF_TRY(each_property(&b->ir.schemas[fact->index], visit, context));

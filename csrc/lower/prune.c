@@ -121,22 +121,20 @@ tokfsm_status tf_view_atoms(expansion *e, const partial *p, bool *dead)
 
 typedef enum verdict { OPEN, DEAD, MET } verdict;
 
-static tokfsm_status judge_asked(tf_build *b, const tf_oset *asked, tf_obligation o, bool there,
-                                 verdict *v)
+/* What is asked of a member or item, against one obligation more. */
+static tokfsm_status judge_asked(tf_build *b, const tf_oset *asked, tf_obligation o, verdict *v)
 {
     bool none;
+    *v = DEAD;
     TF_TRY(tf_hopeless_with(b, asked, o, &none));
     if (none)
-        *v = DEAD;
-    if (none || !there)
         return TOKFSM_OK;
-    if (o == tf_obligation_of(b->ir.true_schema, TF_HOLDS)) {
-        *v = MET;
+    *v = MET;
+    if (o == tf_obligation_of(b->ir.true_schema, TF_HOLDS))
         return TOKFSM_OK;
-    }
     TF_TRY(tf_hopeless_with(b, asked, tf_negated(o), &none));
-    if (none)
-        *v = MET;
+    if (!none)
+        *v = OPEN;
     return TOKFSM_OK;
 }
 
@@ -147,26 +145,54 @@ static verdict judge_count(const view *v, const tf_fact *fact)
                                                          : OPEN;
 }
 
-static tokfsm_status judge_fact(expansion *e, const tf_fact *fact, verdict *v)
+static bool is_required(const expansion *e, const tf_fact *fact)
+{
+    return tf_name_list_has(&e->view.required, fact->name, fact->n_name);
+}
+
+/* A fact of another kind that says the same beside the atoms so far: then equal facts of many
+   choices are seen to be equal. */
+static tokfsm_status restate(expansion *e, const tf_fact *fact, int kind, uint32_t *index)
+{
+    tf_fact plain = {.kind = kind, .name = fact->name, .n_name = fact->n_name};
+    if (kind == TF_MEMBER)
+        plain.obligation = tf_obligation_of(e->b->ir.true_schema, TF_HOLDS);
+    return tf_fact_of(e->b, &plain, index);
+}
+
+static tokfsm_status judge_name(expansion *e, tf_fact fact, uint32_t *index, verdict *v)
 {
     tf_build *b = e->b;
+    tf_oset *oset;
+    bool none, required = is_required(e, &fact);
+    TF_TRY(tf_member_oset(b, &e->view.atoms, fact.name, fact.n_name, &oset));
+    TF_TRY(is_hopeless(b, oset, &none));
+    verdict asked = DEAD;
+    if (!none && fact.kind != TF_LACKS)
+        TF_TRY(judge_asked(b, oset, fact.obligation, &asked));
+    if (fact.kind == TF_MEMBER) {
+        *v = required || asked == DEAD ? asked : OPEN;
+        if (*v == OPEN && asked == MET && fact.obligation != tf_obligation_of(b->ir.true_schema, TF_HOLDS))
+            return restate(e, &fact, TF_MEMBER, index);
+    } else {
+        *v = required ? asked : none || asked == MET ? MET : OPEN;
+        if (*v == OPEN && asked == DEAD && fact.kind == TF_IF_THERE)
+            return restate(e, &fact, TF_LACKS, index);
+    }
+    return TOKFSM_OK;
+}
+
+/* *index: of the fact; it may be restated. */
+static tokfsm_status judge_fact(expansion *e, uint32_t *index, verdict *v)
+{
+    tf_build *b = e->b;
+    const tf_fact *fact = &b->facts.items[*index];
     const view *seen = &e->view;
     tf_oset *oset;
-    bool none;
     switch (fact->kind) {
     case TF_MEMBER:
-        TF_TRY(tf_member_oset(b, &seen->atoms, fact->name, fact->n_name, &oset));
-        return judge_asked(b, oset, fact->obligation,
-                           tf_name_list_has(&seen->required, fact->name, fact->n_name), v);
     case TF_LACKS:
-        if (tf_name_list_has(&seen->required, fact->name, fact->n_name)) {
-            *v = DEAD;
-            return TOKFSM_OK;
-        }
-        TF_TRY(tf_member_oset(b, &seen->atoms, fact->name, fact->n_name, &oset));
-        TF_TRY(is_hopeless(b, oset, &none));
-        *v = none ? MET : OPEN;
-        return TOKFSM_OK;
+    case TF_IF_THERE: return judge_name(e, *fact, index, v);
     case TF_OTHER: *v = seen->other ? OPEN : DEAD; return TOKFSM_OK;
     case TF_COUNT:
         *v = judge_count(seen, fact);
@@ -178,12 +204,14 @@ static tokfsm_status judge_fact(expansion *e, const tf_fact *fact, verdict *v)
         }
         return TOKFSM_OK;
     case TF_ITEM:
-        if (fact->index >= seen->high) {
-            *v = DEAD;
+        *v = DEAD;
+        if (fact->index >= seen->high)
             return TOKFSM_OK;
-        }
         TF_TRY(tf_item_oset(b, &seen->atoms, fact->index, &oset));
-        return judge_asked(b, oset, fact->obligation, fact->index < seen->low, v);
+        TF_TRY(judge_asked(b, oset, fact->obligation, v));
+        if (*v == MET && fact->index >= seen->low)
+            *v = OPEN;
+        return TOKFSM_OK;
     case TF_LENGTH: *v = judge_count(seen, fact); return TOKFSM_OK;
     default: return TOKFSM_OK;
     }
@@ -213,10 +241,10 @@ static tokfsm_status judge_outside(expansion *e, uint32_t id, verdict *v)
         verdict one = OPEN;
         status = tf_member_oset(b, &e->view.atoms, name.text, name.n, &oset);
         if (status == TOKFSM_OK)
-            status = judge_asked(b, oset, fails,
-                                 tf_name_list_has(&e->view.required, name.text, name.n), &one);
+            status = judge_asked(b, oset, fails, &one);
         none = none && one == DEAD;
-        if (one == MET && s->n_pattern_properties == 0)
+        if (one == MET && s->n_pattern_properties == 0 &&
+            tf_name_list_has(&e->view.required, name.text, name.n))
             *v = MET;
     }
     tf_name_list_free(&names);
@@ -225,7 +253,7 @@ static tokfsm_status judge_outside(expansion *e, uint32_t id, verdict *v)
     return status;
 }
 
-static tokfsm_status judge_task(expansion *e, const partial *p, const task *t, verdict *v)
+static tokfsm_status judge_task(expansion *e, const partial *p, task *t, verdict *v)
 {
     const tf_build *b = e->b;
     *v = OPEN;
@@ -258,23 +286,41 @@ static tokfsm_status judge_task(expansion *e, const partial *p, const task *t, v
             *v = tf_tape_equal(&b->tape, p->equals, &b->tape, t->index) != differs ? MET : DEAD;
         return TOKFSM_OK;
     }
-    case TASK_FACT: return judge_fact(e, &e->b->facts.items[t->index], v);
+    case TASK_FACT: return judge_fact(e, &t->index, v);
     case TASK_OUTSIDE: return judge_outside(e, t->index, v);
     case TASK_CHOOSE:
     case DONE_ATOM:
     case DONE_HELD:
-    case DONE_FAILED: break;
+    case DONE_FAILED:
+    case DONE_COVERED: break;
     }
     return TOKFSM_OK;
 }
 
-static tokfsm_status judge_option(expansion *e, const partial *p, const option *o, verdict *v)
+/* Whether all that o has left is found on another way. */
+static bool is_covered(const partial *p, const option *o)
+{
+    uint32_t index;
+    return tf_single_task(o, &index) && tf_is_done(p, DONE_COVERED, index);
+}
+
+/* What is left of an option: `to` has room for its tasks. */
+static tokfsm_status judge_option(expansion *e, const partial *p, const option *from, option *to,
+                                  verdict *v)
 {
     *v = MET;
-    for (uint32_t i = 0; i < o->n_tasks && *v != DEAD; i++) {
+    to->n_tasks = 0;
+    for (uint32_t i = 0; i < from->n_tasks && *v != DEAD; i++) {
         verdict one;
+        task t = from->tasks[i];
         TF_TRY(tf_expand_check(e));
-        TF_TRY(judge_task(e, p, &o->tasks[i], &one));
+        TF_TRY(judge_task(e, p, &t, &one));
+        if (one == OPEN) {
+            to->tasks[to->n_tasks++] = t;
+            option single = {&t, 1, 1};
+            if (is_covered(p, &single))
+                one = DEAD;
+        }
         if (one != MET)
             *v = one;
     }
@@ -282,6 +328,15 @@ static tokfsm_status judge_option(expansion *e, const partial *p, const option *
 }
 
 /* ---- choices ---- */
+
+static tokfsm_status room_for(expansion *e, uint32_t n)
+{
+    while (e->splice.capacity < n)
+        if (!tf_grow(&e->b->arena.allocator, (void **)&e->splice.items, e->splice.capacity,
+                     &e->splice.capacity, sizeof *e->splice.items))
+            return no_memory(e->b);
+    return TOKFSM_OK;
+}
 
 tokfsm_status tf_prune_choices(expansion *e, partial *p, bool *dead, bool *changed)
 {
@@ -294,7 +349,9 @@ tokfsm_status tf_prune_choices(expansion *e, partial *p, bool *dead, bool *chang
         bool met = false;
         for (uint32_t k = 0; k < c->n_options && !met; k++) {
             verdict v;
-            TF_TRY(judge_option(e, p, &c->options[k], &v));
+            TF_TRY(room_for(e, c->options[k].n_tasks));
+            option left = {.tasks = e->splice.items};
+            TF_TRY(judge_option(e, p, &c->options[k], &left, &v));
             if (v == DEAD)
                 continue;
             live = k;
@@ -319,21 +376,17 @@ tokfsm_status tf_prune_choices(expansion *e, partial *p, bool *dead, bool *chang
 tokfsm_status tf_live_options(expansion *e, const partial *p, uint32_t at, choice *live)
 {
     const choice *c = p->tasks[at].choice;
-    *live = (choice){.options = tf_arena_zero(&e->stack, c->n_options * sizeof *c->options)};
+    *live = (choice){.options = tf_arena_zero(&e->stack, c->n_options * sizeof *c->options),
+                     .kept = c->kept};
     if (live->options == NULL)
         return no_memory(e->b);
     for (uint32_t k = 0; k < c->n_options; k++) {
-        const option *from = &c->options[k];
         option *to = &live->options[live->n_options];
-        *to = (option){.tasks = tf_arena_take(&e->stack, from->n_tasks * sizeof *to->tasks)};
+        to->tasks = tf_arena_take(&e->stack, c->options[k].n_tasks * sizeof *to->tasks);
         if (to->tasks == NULL)
             return no_memory(e->b);
-        verdict v = MET;
-        for (uint32_t i = 0; i < from->n_tasks && v != DEAD; i++) {
-            TF_TRY(judge_task(e, p, &from->tasks[i], &v));
-            if (v == OPEN)
-                to->tasks[to->n_tasks++] = from->tasks[i];
-        }
+        verdict v;
+        TF_TRY(judge_option(e, p, &c->options[k], to, &v));
         if (v != DEAD)
             live->n_options++;
     }
