@@ -610,6 +610,28 @@ static tokfsm_status go_on(expansion *e, partial p, tf_arena_mark mark, bool *op
     }
 }
 
+/*
+ * What the first n options of a choice cover need not be found again with a later one: they are
+ * no option from here on. Where one of them tells values apart by a finite list, its contrary is
+ * an atom besides: it decides other choices of the kind, as a discriminator's value does.
+ */
+static tokfsm_status leave_covered(expansion *e, partial *p, const choice *live, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        task covered = {DONE_COVERED, 0, NULL};
+        if (!tf_single_task(&live->options[i], &covered.index))
+            continue;
+        p->tasks[p->n++] = covered; /* there is room for two each */
+        tf_fact contrary;
+        if (!tf_is_discriminating(e->b, &live->options[i], &contrary))
+            continue;
+        uint32_t index;
+        TF_TRY(tf_fact_of(e->b, &contrary, &index));
+        p->tasks[p->n++] = (task){TASK_FACT, index, NULL};
+    }
+    return TOKFSM_OK;
+}
+
 static tokfsm_status run_expansion(expansion *e, const tf_oset *oset)
 {
     static const int tasks[] = {[TF_HOLDS] = TASK_HOLDS, [TF_FAILS] = TASK_FAILS,
@@ -633,17 +655,14 @@ static tokfsm_status run_expansion(expansion *e, const tf_oset *oset)
         }
         const option *o = &f->live.options[f->next++];
         mark = tf_arena_here(&e->stack);
-        p = (partial){.n = f->p.n, .capacity = f->p.n + o->n_tasks + f->next + 8,
+        p = (partial){.n = f->p.n, .capacity = f->p.n + o->n_tasks + 2 * f->next + 8,
                       .equals = f->p.equals};
         if ((p.tasks = tf_arena_take(&e->stack, p.capacity * sizeof *p.tasks)) == NULL)
             return no_memory(e->b);
         memcpy(p.tasks, f->p.tasks, p.n * sizeof *p.tasks);
         TF_TRY(tf_replace_task(e, &p, f->at, o->tasks, o->n_tasks));
-        for (uint32_t i = 0; i + 1 < f->next && !f->live.kept; i++) {
-            task covered = {DONE_COVERED, 0, NULL};
-            if (tf_single_task(&f->live.options[i], &covered.index))
-                p.tasks[p.n++] = covered; /* there is room */
-        }
+        if (!f->live.kept)
+            TF_TRY(leave_covered(e, &p, &f->live, f->next - 1));
         TF_TRY(go_on(e, p, mark, &opened));
         if (!opened)
             tf_arena_back(&e->stack, mark);

@@ -107,6 +107,8 @@ tokfsm_status tf_live_options(expansion *e, const partial *p, uint32_t at, choic
 tokfsm_status tf_replace_task(expansion *e, partial *p, uint32_t at, const task *by, uint32_t n);
 /* The one task of an option as what a value meets or not; false: it has another form. */
 bool tf_single_task(const option *o, uint32_t *index);
+/* Whether it is that one member is, or is not, among a finite list of values; and the contrary. */
+bool tf_is_discriminating(const tf_build *b, const option *o, tf_fact *contrary);
 bool tf_is_done(const partial *p, int what, uint32_t id); /* DONE_HELD: atoms too */
 
 #endif

@@ -97,19 +97,16 @@ static tokfsm_status array_ways(expansion *e, const tf_schema *s, choice *ways)
     return TOKFSM_OK;
 }
 
-tokfsm_status tf_negate_schema(expansion *e, uint32_t id, choice **ways, bool *met)
+/* Ways to fail what one schema says, but not what it refers to or its allOf. */
+static tokfsm_status schema_ways(expansion *e, uint32_t id, choice *c)
 {
     const tf_schema *s = &e->b->ir.schemas[id];
-    *met = s->is_false || !(s->types & e->types);
-    if (*met)
-        return TOKFSM_OK;
     if (e->object ? s->unevaluated_properties != TF_NO_SCHEMA : s->unevaluated_items != TF_NO_SCHEMA)
         return tf_fail_node(e->b->err, TOKFSM_E_UNSUPPORTED, &e->b->tape, s->node,
                             e->object ? "unevaluatedProperties" : "unevaluatedItems",
                             "%s beside what applies in place and evaluates is not supported where "
                             "the schema must fail",
                             e->object ? "unevaluatedProperties" : "unevaluatedItems");
-    choice *c = *ways = tf_choice_new(e);
     if (e->object)
         object_ways(e, s, id, c);
     else
@@ -119,10 +116,6 @@ tokfsm_status tf_negate_schema(expansion *e, uint32_t id, choice **ways, bool *m
         for (uint32_t i = 0; i < s->n_values; i++)
             tf_option_task(e, o, (task){TASK_DIFFERS, s->values[i], NULL});
     }
-    if (s->reference != TF_NO_SCHEMA)
-        way_task(e, c, TASK_FAILS, s->reference);
-    for (uint32_t i = 0; i < s->n_all_of; i++)
-        way_task(e, c, TASK_FAILS, s->all_of[i]);
     if (s->not_schema != TF_NO_SCHEMA)
         way_task(e, c, TASK_HOLDS, s->not_schema);
     if (s->has_any_of) {
@@ -151,6 +144,49 @@ tokfsm_status tf_negate_schema(expansion *e, uint32_t id, choice **ways, bool *m
             tf_option_task(e, o, (task){TASK_FAILS, then[k], NULL});
         }
     }
+    return e->status;
+}
+
+typedef struct conjuncts {
+    uint32_t *items;
+    uint32_t n, capacity;
+} conjuncts;
+
+static void add_conjunct(expansion *e, conjuncts *all, uint32_t id)
+{
+    for (uint32_t i = 0; i < all->n; i++)
+        if (all->items[i] == id)
+            return;
+    if (e->status == TOKFSM_OK)
+        e->status = tf_expand_check(e);
+    if (e->status != TOKFSM_OK)
+        return;
+    if (tf_arena_grow(&e->scratch, (void **)&all->items, all->n, &all->capacity, 4,
+                      sizeof *all->items))
+        all->items[all->n++] = id;
+    else
+        e->status = tf_fail(e->b->err, TOKFSM_E_NOMEM, "no memory while compiling");
+}
+
+/* Ways to fail any conjunct are ways to fail the schema: one choice, however deep they stand. */
+tokfsm_status tf_negate_schema(expansion *e, uint32_t id, choice **ways, bool *met)
+{
+    conjuncts all = {0};
+    *met = false;
+    choice *c = *ways = tf_choice_new(e);
+    add_conjunct(e, &all, id);
+    for (uint32_t i = 0; i < all.n; i++) {
+        const tf_schema *s = &e->b->ir.schemas[all.items[i]];
+        *met = s->is_false || !(s->types & e->types);
+        if (*met)
+            return e->status;
+        if (s->reference != TF_NO_SCHEMA)
+            add_conjunct(e, &all, s->reference);
+        for (uint32_t k = 0; k < s->n_all_of; k++)
+            add_conjunct(e, &all, s->all_of[k]);
+    }
+    for (uint32_t i = 0; i < all.n; i++)
+        TF_TRY(schema_ways(e, all.items[i], c));
     return e->status;
 }
 

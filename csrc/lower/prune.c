@@ -329,6 +329,26 @@ static tokfsm_status judge_option(expansion *e, const partial *p, const option *
 
 /* ---- choices ---- */
 
+bool tf_is_discriminating(const tf_build *b, const option *o, tf_fact *contrary)
+{
+    if (o->n_tasks != 1 || o->tasks[0].what != TASK_FACT)
+        return false;
+    *contrary = b->facts.items[o->tasks[0].index];
+    if (contrary->kind != TF_MEMBER && contrary->kind != TF_IF_THERE)
+        return false;
+    uint32_t tag = tf_obligation_tag(contrary->obligation);
+    if (tag == TF_HOLDS || tag == TF_FAILS) {
+        const tf_schema *s = &b->ir.schemas[tf_obligation_index(contrary->obligation)];
+        while (s->reference != TF_NO_SCHEMA && tf_is_bare(s))
+            s = &b->ir.schemas[s->reference];
+        if (!s->has_values)
+            return false;
+    }
+    contrary->kind = contrary->kind == TF_MEMBER ? TF_IF_THERE : TF_MEMBER;
+    contrary->obligation = tf_negated(contrary->obligation);
+    return true;
+}
+
 static tokfsm_status room_for(expansion *e, uint32_t n)
 {
     while (e->splice.capacity < n)
@@ -387,8 +407,15 @@ tokfsm_status tf_live_options(expansion *e, const partial *p, uint32_t at, choic
             return no_memory(e->b);
         verdict v;
         TF_TRY(judge_option(e, p, &c->options[k], to, &v));
-        if (v != DEAD)
-            live->n_options++;
+        if (v == DEAD)
+            continue;
+        tf_fact contrary;
+        if (!c->kept && tf_is_discriminating(e->b, to, &contrary)) {
+            option first = *to;
+            memmove(live->options + 1, live->options, live->n_options * sizeof first);
+            live->options[0] = first;
+        }
+        live->n_options++;
     }
     return TOKFSM_OK;
 }
