@@ -25,9 +25,9 @@ SOURCES = {
     "regex": "charset escape formats parse unicode_names unicode_runs",
     "automaton": "atoms classes dfa formula intern lengths program",
     "engine": "automaton bound budget_mask cache edits frames machine mask options spelling step step_string text walk",
-    "lower": "build classes cost evaluate expand explore hopeless kinds literals names negate "
-             "number_facts number_states numbers obligations prune satisfiable strings "
-             "unevaluated values",
+    "lower": "alike alternatives build choices cost evaluate expand explore hopeless kinds "
+             "literals names negate number_facts number_states numbers obligations prune "
+             "satisfiable strings unevaluated values",
     "artifact": "open read_machine write",
     "matcher": "accept fill matcher row",
     "": "api_compile api_runtime",

@@ -1,5 +1,5 @@
 /* A machine's compile half: begin, end, and the hooks. */
-#include "classes.h"
+#include "alike.h"
 #include "explore.h"
 #include "unevaluated.h"
 
@@ -297,7 +297,7 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
     TF_TRY(tf_tape_read(&b->tape, schema, n_bytes, &m->limits, b->budget, &b->text_arena, b->err));
     TF_TRY(tf_ir_read(&b->ir, &b->tape, &m->options, b->budget, &b->text_arena, b->err));
     if (b->ir.negates)
-        TF_TRY(tf_classes_begin(b));
+        TF_TRY(tf_alike_begin(b));
     TF_TRY(tf_unevaluated_begin(b));
     tokfsm_status status = TOKFSM_OK;
     b->values_index = tf_take(b, b->ir.capacity * sizeof *b->values_index, &status);
@@ -349,6 +349,7 @@ void tf_build_free(tf_build *b)
     tf_release(a, b->facts.items);
     tf_release(a, b->kinds.items);
     tf_release(a, b->nstates.items);
+    tf_release(a, b->nstate_heads);
     tf_ir_free(&b->ir);
     tf_arena_free(&b->arena);
     tf_arena_free(&b->text_arena);

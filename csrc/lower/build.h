@@ -103,13 +103,15 @@ typedef struct tf_build {
     struct { tf_fact *items; size_t n, capacity; } facts;
     struct { tf_kind **items; size_t n, capacity; } kinds;
     struct { tf_nstate **items; size_t n, capacity; } nstates;
-    uint32_t oset_heads[1024], value_heads[1024], nstate_heads[1024]; /* 1 + index */
+    uint32_t oset_heads[1024], value_heads[1024]; /* 1 + index */
+    uint32_t *nstate_heads; /* the same, [n_nstate_heads], a power of two: they can be many */
+    size_t n_nstate_heads;
     tf_values_index **values_index; /* [n_schemas], NULL where small */
     uint32_t scalar_node[3];        /* a tape node of null, false, true, or TF_TAPE_NONE; indexed
                                        by TF_JSON_* */
     uint8_t escaped_closer[32];     /* bytes that some token writes as an escape and then closes
                                        the string: see tf_strings.hard_names */
-    uint32_t *classes;              /* [n_nodes], or NULL: classes.h */
+    uint32_t *classes;              /* [n_nodes], or NULL: alike.h */
     uint8_t *marks;                 /* [n_schemas], or NULL: unevaluated.h */
     const uint32_t *stop_ids;       /* default stop set, sorted */
     size_t n_stop_ids;

@@ -12,10 +12,6 @@
  *
  * Not of any schema is pushed inwards; what it comes down to are facts (negate.c).
  */
-#include <stdlib.h>
-
-#include "classes.h"
-#include "hopeless.h"
 #include "unevaluated.h"
 
 static tokfsm_status no_memory(tf_build *b)
@@ -55,92 +51,6 @@ bool tf_single_task(const option *o, uint32_t *index)
     *index = tf_obligation_of(o->tasks[0].index, tags[o->tasks[0].what]);
     return true;
 }
-
-/* ---- choices ---- */
-
-choice *tf_choice_new(expansion *e)
-{
-    choice *c = tf_arena_zero(&e->scratch, sizeof *c);
-    if (c == NULL && e->status == TOKFSM_OK)
-        e->status = no_memory(e->b);
-    return c;
-}
-
-option *tf_choice_option(expansion *e, choice *c)
-{
-    if (c == NULL || !tf_arena_grow(&e->scratch, (void **)&c->options, c->n_options, &c->capacity, 1,
-                                    sizeof *c->options)) {
-        if (e->status == TOKFSM_OK)
-            e->status = no_memory(e->b);
-        e->nowhere = (option){0};
-        return &e->nowhere;
-    }
-    option *o = &c->options[c->n_options++];
-    *o = (option){0};
-    return o;
-}
-
-void tf_option_task(expansion *e, option *o, task t)
-{
-    if (e->status == TOKFSM_OK)
-        e->status = tf_expand_check(e);
-    if (e->status != TOKFSM_OK)
-        return;
-    if (!tf_arena_grow(&e->scratch, (void **)&o->tasks, o->n_tasks, &o->capacity, 1, sizeof t))
-        e->status = no_memory(e->b);
-    else
-        o->tasks[o->n_tasks++] = t;
-}
-
-void tf_option_fact(expansion *e, option *o, tf_fact fact)
-{
-    uint32_t index = 0;
-    fact.obligation = tf_canonical(e->b, fact.obligation);
-    if (e->status == TOKFSM_OK)
-        e->status = tf_fact_of(e->b, &fact, &index);
-    tf_option_task(e, o, (task){TASK_FACT, index, NULL});
-}
-
-/* A choice is made once for all partials. */
-typedef struct memo {
-    uint64_t key; /* 0: free */
-    choice *choice;
-    bool met;
-} memo;
-
-enum { FROM_FAILS = 1, FROM_DIFFERS, FROM_VALUES, FROM_ANY, FROM_ONE, FROM_IF, FROM_DEPENDENT };
-
-static size_t slot_of(const expansion *e, uint64_t key)
-{
-    size_t at = (size_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (e->choices.n_slots - 1);
-    while (e->choices.items[at].key != 0 && e->choices.items[at].key != key)
-        at = (at + 1) & (e->choices.n_slots - 1);
-    return at;
-}
-
-static tokfsm_status remember(expansion *e, int from, uint32_t id, uint32_t k, memo **found)
-{
-    uint64_t key = (((uint64_t)k << 32 | id) << 3) | (uint64_t)from;
-    if (e->choices.n * 2 >= e->choices.n_slots) {
-        uint32_t n_slots = e->choices.n_slots == 0 ? 16 : e->choices.n_slots * 2;
-        memo *old = e->choices.items, *items = tf_arena_zero(&e->scratch, n_slots * sizeof *items);
-        if (items == NULL)
-            return no_memory(e->b);
-        uint32_t n_old = e->choices.n_slots;
-        e->choices.items = items;
-        e->choices.n_slots = n_slots;
-        for (uint32_t i = 0; i < n_old; i++)
-            if (old[i].key != 0)
-                items[slot_of(e, old[i].key)] = old[i];
-    }
-    *found = &e->choices.items[slot_of(e, key)];
-    if ((*found)->key == 0) {
-        (*found)->key = key;
-        e->choices.n++;
-    }
-    return TOKFSM_OK;
-}
-
 /* ---- what replaces a task ---- */
 
 static tokfsm_status add_splice(expansion *e, int what, uint32_t index, choice *c)
@@ -185,127 +95,15 @@ tokfsm_status tf_replace_task(expansion *e, partial *p, uint32_t at, const task 
     return TOKFSM_OK;
 }
 
-/* ---- a schema that must hold ---- */
-
-/* Under a schema that asks what is unevaluated: the first evaluating branch that holds, and any
-   of the later ones. */
-static void watch_branches(expansion *e, const tf_schema *s, choice *c)
-{
-    for (uint32_t i = 0; i < s->n_any_of; i++) {
-        if (!tf_is_watched(e, s->any_of[i]))
-            continue;
-        c->kept = true;
-        choice *more = tf_choice_new(e);
-        tf_option_task(e, tf_choice_option(e, more), (task){TASK_HOLDS, s->any_of[i], NULL});
-        tf_choice_option(e, more);
-        if (e->status != TOKFSM_OK)
-            return;
-        more->optional = more->kept = true;
-        for (uint32_t k = 0; k < i; k++)
-            if (tf_is_watched(e, s->any_of[k]))
-                tf_option_task(e, &c->options[k], (task){TASK_CHOOSE, 0, more});
-    }
-}
-
-static tokfsm_status any_of_choice(expansion *e, const tf_schema *s, choice *c)
-{
-    c->positive = true;
-    for (uint32_t i = 0; i < s->n_any_of; i++)
-        tf_option_task(e, tf_choice_option(e, c), (task){TASK_HOLDS, s->any_of[i], NULL});
-    if (e->status == TOKFSM_OK && e->b->marks != NULL)
-        watch_branches(e, s, c);
-    return e->status;
-}
-
-/* Branch i, and none of the others that it can meet. */
-static tokfsm_status one_of_choice(expansion *e, const tf_schema *s, choice *c)
-{
-    c->positive = true;
-    for (uint32_t i = 0; i < s->n_one_of; i++) {
-        option *o = tf_choice_option(e, c);
-        tf_option_task(e, o, (task){TASK_HOLDS, s->one_of[i], NULL});
-        for (uint32_t j = 0; j < s->n_one_of; j++) {
-            tf_obligation both[2] = {tf_obligation_of(s->one_of[i], TF_HOLDS),
-                                     tf_obligation_of(s->one_of[j], TF_HOLDS)};
-            bool disjoint = false;
-            if (j != i)
-                TF_TRY(tf_hopeless(e->b, both, 2, e->types, &disjoint));
-            if (j != i && !disjoint)
-                tf_option_task(e, o, (task){TASK_FAILS, s->one_of[j], NULL});
-        }
-    }
-    return e->status;
-}
-
-static tokfsm_status if_choice(expansion *e, const tf_schema *s, choice *c)
-{
-    c->positive = true;
-    option *o = tf_choice_option(e, c);
-    tf_option_task(e, o, (task){TASK_HOLDS, s->if_schema, NULL});
-    if (s->then_schema == TF_NO_SCHEMA && s->else_schema == TF_NO_SCHEMA) {
-        tf_choice_option(e, c);
-        c->optional = c->kept = true;
-        return e->status;
-    }
-    if (s->then_schema != TF_NO_SCHEMA)
-        tf_option_task(e, o, (task){TASK_HOLDS, s->then_schema, NULL});
-    o = tf_choice_option(e, c);
-    tf_option_task(e, o, (task){TASK_FAILS, s->if_schema, NULL});
-    if (s->else_schema != TF_NO_SCHEMA)
-        tf_option_task(e, o, (task){TASK_HOLDS, s->else_schema, NULL});
-    return e->status;
-}
-
-static tf_fact fact_of_name(int kind, tf_name name, tf_obligation obligation)
-{
-    return (tf_fact){.kind = kind, .name = name.text, .n_name = name.n, .obligation = obligation};
-}
-
-/* An obligation that every value meets: equal to nothing that could differ. */
-static tf_obligation anything(const tf_build *b) { return tf_obligation_of(b->ir.true_schema, TF_HOLDS); }
-
-static tokfsm_status dependent_choice(expansion *e, const tf_dependent *d, choice *c)
-{
-    tf_option_fact(e, tf_choice_option(e, c), fact_of_name(TF_LACKS, d->name, 0));
-    option *o = tf_choice_option(e, c);
-    tf_option_fact(e, o, fact_of_name(TF_MEMBER, d->name, anything(e->b)));
-    for (uint32_t i = 0; i < d->n_required; i++)
-        tf_option_fact(e, o, fact_of_name(TF_MEMBER, d->required[i], anything(e->b)));
-    if (d->schema != TF_NO_SCHEMA)
-        tf_option_task(e, o, (task){TASK_HOLDS, d->schema, NULL});
-    return e->status;
-}
-
-static tokfsm_status values_choice(expansion *e, const tf_schema *s, choice *c)
-{
-    c->positive = true;
-    for (uint32_t i = 0; i < s->n_values; i++)
-        tf_option_task(e, tf_choice_option(e, c), (task){TASK_EQUALS, s->values[i], NULL});
-    return e->status;
-}
-
-static tokfsm_status choose_from(expansion *e, int from, const tf_schema *s, uint32_t k, choice *c)
-{
-    switch (from) {
-    case FROM_VALUES: return values_choice(e, s, c);
-    case FROM_ANY: return any_of_choice(e, s, c);
-    case FROM_ONE: return one_of_choice(e, s, c);
-    case FROM_IF: return if_choice(e, s, c);
-    default: return dependent_choice(e, &s->dependents[k], c);
-    }
-}
+/* ---- one task ---- */
 
 static tokfsm_status add_choice(expansion *e, int from, uint32_t id, uint32_t k, bool *dead)
 {
-    memo *known;
-    TF_TRY(remember(e, from, id, k, &known));
-    choice *c = known->choice;
-    if (c == NULL) {
-        c = tf_choice_new(e);
-        TF_TRY(e->status);
-        TF_TRY(choose_from(e, from, &e->b->ir.schemas[id], k, c));
-        known->choice = c;
-    }
+    choice *c = NULL;
+    bool met = false;
+    TF_TRY(tf_choice_of(e, from, id, k, &c, &met));
+    if (met)
+        return TOKFSM_OK;
     if (c->n_options == 0)
         *dead = true;
     return splice_choice(e, c);
@@ -327,51 +125,31 @@ static tokfsm_status expand_schema(expansion *e, const partial *p, uint32_t id, 
     for (uint32_t i = 0; i < s->n_all_of; i++)
         TF_TRY(add_splice(e, TASK_HOLDS, s->all_of[i], NULL));
     if (s->has_values)
-        TF_TRY(add_choice(e, FROM_VALUES, id, 0, dead));
+        TF_TRY(add_choice(e, TF_FROM_VALUES, id, 0, dead));
     if (s->has_any_of)
-        TF_TRY(add_choice(e, FROM_ANY, id, 0, dead));
+        TF_TRY(add_choice(e, TF_FROM_ANY, id, 0, dead));
     if (s->has_one_of)
-        TF_TRY(add_choice(e, FROM_ONE, id, 0, dead));
+        TF_TRY(add_choice(e, TF_FROM_ONE, id, 0, dead));
     if (s->not_schema != TF_NO_SCHEMA)
         TF_TRY(add_splice(e, TASK_FAILS, s->not_schema, NULL));
     if (s->if_schema != TF_NO_SCHEMA &&
         (s->then_schema != TF_NO_SCHEMA || s->else_schema != TF_NO_SCHEMA ||
          tf_is_watched(e, s->if_schema)))
-        TF_TRY(add_choice(e, FROM_IF, id, 0, dead));
+        TF_TRY(add_choice(e, TF_FROM_IF, id, 0, dead));
     if (e->object)
         for (uint32_t i = 0; i < s->n_dependents; i++)
-            TF_TRY(add_choice(e, FROM_DEPENDENT, id, i, dead));
+            TF_TRY(add_choice(e, TF_FROM_DEPENDENT, id, i, dead));
     return TOKFSM_OK;
 }
-
 static tokfsm_status expand_negation(expansion *e, const partial *p, task t, bool *dead)
 {
-    memo *known;
-    TF_TRY(remember(e, t.what == TASK_FAILS ? FROM_FAILS : FROM_DIFFERS, t.index, 0, &known));
-    if (t.what == TASK_FAILS) {
-        if (tf_is_done(p, DONE_FAILED, t.index))
-            return TOKFSM_OK;
-        if (tf_is_done(p, DONE_HELD, t.index)) {
-            *dead = true;
-            return TOKFSM_OK;
-        }
-        TF_TRY(add_splice(e, DONE_FAILED, t.index, NULL));
-    }
-    if (known->choice == NULL && !known->met) {
-        choice *c = NULL;
-        bool met = false;
-        if (t.what == TASK_FAILS)
-            TF_TRY(tf_negate_schema(e, t.index, &c, &met));
-        else
-            TF_TRY(tf_negate_value(e, t.index, &c, &met));
-        TF_TRY(e->status);
-        known->choice = c;
-        known->met = met;
-    }
-    if (known->met)
+    if (t.what == TASK_DIFFERS)
+        return add_choice(e, TF_FROM_DIFFERS, t.index, 0, dead);
+    if (tf_is_done(p, DONE_FAILED, t.index))
         return TOKFSM_OK;
-    *dead = known->choice->n_options == 0;
-    return splice_choice(e, known->choice);
+    *dead = tf_is_done(p, DONE_HELD, t.index);
+    TF_TRY(add_splice(e, DONE_FAILED, t.index, NULL));
+    return *dead ? TOKFSM_OK : add_choice(e, TF_FROM_FAILS, t.index, 0, dead);
 }
 
 static tokfsm_status expand_equal(expansion *e, partial *p, uint32_t node, bool *dead)
@@ -421,64 +199,7 @@ static tokfsm_status work_off(expansion *e, partial *p, bool *dead)
     }
     return TOKFSM_OK;
 }
-
 /* ---- alternatives ---- */
-
-static int compare_obligations(const void *a, const void *b)
-{
-    tf_obligation x = *(const tf_obligation *)a, y = *(const tf_obligation *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* Whether all atoms of a are among those of b. */
-static bool is_part(const whole *a, const whole *b)
-{
-    uint32_t n = a->alternative.n_atoms, m = b->alternative.n_atoms, k = 0;
-    if (n > m || (a->signature & ~b->signature) != 0)
-        return false;
-    for (uint32_t i = 0; i < n; i++) {
-        while (k < m && b->sorted[k] < a->sorted[i])
-            k++;
-        if (k == m || b->sorted[k] != a->sorted[i])
-            return false;
-    }
-    return true;
-}
-
-static tokfsm_status add_whole(expansion *e, const tf_obligation *atoms, uint32_t n)
-{
-    tf_build *b = e->b;
-    tf_obligation *kept = tf_arena_take(&e->scratch, n * sizeof *kept);
-    whole w = {.sorted = tf_arena_take(&e->scratch, n * sizeof *w.sorted)};
-    if (kept == NULL || w.sorted == NULL)
-        return no_memory(b);
-    if (n > 0) {
-        memcpy(kept, atoms, n * sizeof *kept);
-        memcpy(w.sorted, atoms, n * sizeof *kept);
-    }
-    if (n > 1)
-        qsort(w.sorted, n, sizeof *w.sorted, compare_obligations);
-    w.alternative = (tf_alternative){n, kept};
-    for (uint32_t i = 0; i < n; i++)
-        w.signature |= UINT64_C(1) << (atoms[i] * 2654435761u >> 26);
-    size_t m = 0;
-    for (size_t i = 0; i < e->found.n; i++) {
-        TF_TRY(tf_spend(b->budget, b->err));
-        if (is_part(&e->found.items[i], &w))
-            return TOKFSM_OK; /* nothing was dropped: that would be a part of it, too */
-        if (!is_part(&w, &e->found.items[i]))
-            e->found.items[m++] = e->found.items[i];
-    }
-    e->found.n = m;
-    if (e->found.n >= TF_MAX_ALTERNATIVES)
-        return tf_fail(b->err, TOKFSM_E_LIMIT, "over %u alternatives for one value",
-                       TF_MAX_ALTERNATIVES);
-    if (!tf_grow(&b->arena.allocator, (void **)&e->found.items, e->found.n, &e->found.capacity,
-                 sizeof *e->found.items))
-        return no_memory(b);
-    e->found.items[e->found.n++] = w;
-    return TOKFSM_OK;
-}
 
 static tokfsm_status add_atom(expansion *e, tf_obligation atom)
 {
@@ -507,7 +228,7 @@ static tokfsm_status finish(expansion *e, const partial *p)
             TF_TRY(add_atom(e, p->tasks[i].index));
     if (e->b->marks != NULL)
         TF_TRY(tf_unevaluated_facts(e, p, add_unevaluated));
-    return add_whole(e, e->atoms.items, (uint32_t)e->atoms.n);
+    return tf_add_alternative(e, e->atoms.items, (uint32_t)e->atoms.n);
 }
 
 /*
@@ -527,7 +248,8 @@ static tokfsm_status expand_outside(expansion *e, partial *p, uint32_t at)
         tf_name name = names.items[i];
         if (tf_ir_property(&b->ir, s, name.text, name.n) == TF_NO_SCHEMA)
             tf_option_fact(e, tf_choice_option(e, c),
-                           fact_of_name(TF_MEMBER, name, tf_obligation_of(s->additional, TF_FAILS)));
+                           (tf_fact){.kind = TF_MEMBER, .name = name.text, .n_name = name.n,
+                                     .obligation = tf_obligation_of(s->additional, TF_FAILS)});
     }
     tf_name_list_free(&names);
     TF_TRY(status);
@@ -669,31 +391,6 @@ static tokfsm_status run_expansion(expansion *e, const tf_oset *oset)
     }
     return TOKFSM_OK;
 }
-
-static tokfsm_status keep(expansion *e, const tf_alternatives **kept)
-{
-    tokfsm_status status = TOKFSM_OK;
-    tf_build *b = e->b;
-    tf_alternatives *list = tf_take(b, sizeof *list, &status);
-    const tf_alternative **items = tf_take(b, e->found.n * sizeof *items, &status);
-    for (size_t i = 0; i < e->found.n && status == TOKFSM_OK; i++) {
-        const tf_alternative *from = &e->found.items[i].alternative;
-        tf_alternative *made = tf_take(b, sizeof *made, &status);
-        tf_obligation *atoms = tf_take(b, from->n_atoms * sizeof *atoms, &status);
-        if (status != TOKFSM_OK)
-            break;
-        if (from->n_atoms > 0)
-            memcpy(atoms, from->atoms, from->n_atoms * sizeof *atoms);
-        *made = (tf_alternative){from->n_atoms, atoms};
-        items[i] = made;
-    }
-    if (status != TOKFSM_OK)
-        return status;
-    *list = (tf_alternatives){(uint32_t)e->found.n, items};
-    *kept = list;
-    return TOKFSM_OK;
-}
-
 tokfsm_status tf_expand(tf_build *b, tf_oset *oset, bool object, const tf_alternatives **found)
 {
     const tf_alternatives **known = object ? &oset->object : &oset->array;
@@ -706,7 +403,7 @@ tokfsm_status tf_expand(tf_build *b, tf_oset *oset, bool object, const tf_altern
         tf_arena_init(&e.stack, a);
         tokfsm_status status = run_expansion(&e, oset);
         if (status == TOKFSM_OK)
-            status = keep(&e, known);
+            status = tf_keep_alternatives(&e, known);
         tf_name_list_free(&e.view.required);
         tf_release(a, e.found.items);
         tf_release(a, e.frames.items);

@@ -1,5 +1,5 @@
 /*
- * The insides of the expansion, shared by expand.c, negate.c, prune.c and unevaluated.c.
+ * The insides of the expansion, shared by expand.c and the files it calls.
  *
  * A conjunction on its way (partial) is one list of tasks in text order. What is settled stays
  * in its place as an atom or as the note that a schema holds or fails, so that the order of
@@ -90,12 +90,23 @@ choice *tf_choice_new(expansion *e);
 option *tf_choice_option(expansion *e, choice *c);
 void tf_option_task(expansion *e, option *o, task t);
 void tf_option_fact(expansion *e, option *o, tf_fact fact);
+/* What a choice comes from: a schema of which something holds, or what is to fail. */
+enum {
+    TF_FROM_FAILS = 1, TF_FROM_DIFFERS, TF_FROM_VALUES, TF_FROM_ANY, TF_FROM_ONE, TF_FROM_IF,
+    TF_FROM_DEPENDENT /* the k-th */
+};
+/* *met: there is nothing to choose. */
+tokfsm_status tf_choice_of(expansion *e, int from, uint32_t id, uint32_t k, choice **c, bool *met);
 tokfsm_status tf_expand_check(expansion *e); /* one unit of work; memory within limits */
 
 /* The ways in which a value of the type at hand fails the schema, or differs from the node;
    *met: it does in any case. */
 tokfsm_status tf_negate_schema(expansion *e, uint32_t id, choice **ways, bool *met);
 tokfsm_status tf_negate_value(expansion *e, uint32_t node, choice **ways, bool *met);
+
+/* alternatives.c */
+tokfsm_status tf_add_alternative(expansion *e, const tf_obligation *atoms, uint32_t n);
+tokfsm_status tf_keep_alternatives(expansion *e, const tf_alternatives **kept);
 
 /* prune.c: look at the atoms so far; *dead: no value has them all. */
 tokfsm_status tf_view_atoms(expansion *e, const partial *p, bool *dead);

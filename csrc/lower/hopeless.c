@@ -8,7 +8,7 @@
  */
 #include "hopeless.h"
 
-#include "classes.h"
+#include "alike.h"
 
 /* Work of one query; past it the answer is "perhaps not". */
 enum { MAX_DEPTH = 6, MAX_PARTS = 48, MAX_VALUES = 256, MAX_NAMES = 64, MAX_BRANCHES = 40 };

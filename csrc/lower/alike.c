@@ -1,4 +1,4 @@
-#include "classes.h"
+#include "alike.h"
 
 #include "../schema/tape_hash.h"
 
@@ -93,7 +93,7 @@ static bool alike(const tf_build *b, uint32_t x, uint32_t y)
     return i >= one->next && k >= other->next;
 }
 
-tokfsm_status tf_classes_begin(tf_build *b)
+tokfsm_status tf_alike_begin(tf_build *b)
 {
     if (means_elsewhere(b))
         return TOKFSM_OK;

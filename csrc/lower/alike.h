@@ -2,14 +2,14 @@
  * Schemas that are written alike, title and description aside, hold for the same values: one of
  * each class stands for all of it where it is asked what excludes or implies what.
  */
-#ifndef TF_CLASSES_H
-#define TF_CLASSES_H
+#ifndef TF_ALIKE_H
+#define TF_ALIKE_H
 
 #include "build.h"
 
 /* Find the classes, unless the schema has identifiers or dynamic references inside it, which
    could give one text two meanings. */
-tokfsm_status tf_classes_begin(tf_build *b);
+tokfsm_status tf_alike_begin(tf_build *b);
 
 /* The same obligation on what stands for the class. */
 static inline tf_obligation tf_canonical(const tf_build *b, tf_obligation o)
