@@ -21,14 +21,16 @@ ROOT = Path(__file__).resolve().parent
 SOURCES = {
     "base": "alloc budget lock sha256 status",
     "vocab": "json_follow pack_build pack_file string_table trie",
-    "schema": "decimal dialect keywords keywords_typed pointer refs tape tape_names tape_value",
+    "schema": "decimal dialect documents ir keywords keywords_typed metaschemas pointer refs resources scope tape "
+              "tape_names tape_value uri",
     "regex": "charset escape formats parse unicode_names unicode_runs",
-    "automaton": "atoms classes dfa formula intern lengths program",
-    "engine": "automaton bound budget_mask cache edits frames machine mask options spelling step step_string text walk",
-    "lower": "alike alternatives build choices cost evaluate expand explore hopeless kinds "
-             "literals names negate number_facts number_states numbers obligations prune "
-             "satisfiable strings unevaluated values",
-    "artifact": "open read_machine write",
+    "automaton": "atoms classes dfa formula intern lengths program shortest",
+    "engine": "automaton bound bound_names budget_mask cache content content_cost edits frames machine mask "
+              "name_content name_cost options spelling step step_string text walk walk_content",
+    "lower": "alike alternatives build choices content cost count evaluate expand explore hopeless kinds literals "
+             "name_classes names negate number_facts number_states numbers obligations patterns prune satisfiable "
+             "strings unevaluated values",
+    "artifact": "open read_content read_machine write write_content",
     "matcher": "accept fill matcher row",
     "": "api_compile api_runtime",
 }

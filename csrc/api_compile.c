@@ -4,6 +4,7 @@
 #include "engine/cache.h"
 #include "engine/options.h"
 #include "lower/explore.h"
+#include "lower/patterns.h"
 
 static void free_build(tokfsm_automaton *automaton)
 {
@@ -20,6 +21,8 @@ static tokfsm_statistics statistics_of(const tokfsm_automaton *automaton)
     s.values = b->values.n;
     s.frames = b->kinds.n;
     s.number_states = b->nstates.n;
+    s.contents = b->contents.n;
+    s.string_states = tf_build_n_content_states(b);
     for (size_t i = 0; i < b->values.n; i++) {
         const tf_strings *strings =
             atomic_load_explicit(&b->values.items[i]->strings, memory_order_acquire);
@@ -33,13 +36,15 @@ static tokfsm_statistics statistics_of(const tokfsm_automaton *automaton)
     return s;
 }
 
-tokfsm_status tokfsm_compile(const uint8_t *schema, size_t n_bytes, tokfsm_pack *pack,
-                             const uint32_t *stop_ids, size_t n_stop_ids,
+tokfsm_status tokfsm_compile(const uint8_t *schema, size_t n_bytes,
+                             const tokfsm_resource *resources, size_t n_resources,
+                             tokfsm_pack *pack, const uint32_t *stop_ids, size_t n_stop_ids,
                              const tokfsm_options *options, const tokfsm_allocator *allocator,
                              const tokfsm_limits *limits, const tokfsm_cancel *cancel,
                              tokfsm_automaton **automaton, tokfsm_error *err)
 {
-    if ((schema == NULL && n_bytes > 0) || pack == NULL || automaton == NULL)
+    if ((schema == NULL && n_bytes > 0) || (resources == NULL && n_resources > 0) || pack == NULL ||
+        automaton == NULL)
         return tf_fail(err, TOKFSM_E_ARGUMENT, "an argument is NULL");
     tokfsm_options chosen;
     tokfsm_options_default(&chosen);
@@ -80,8 +85,8 @@ tokfsm_status tokfsm_compile(const uint8_t *schema, size_t n_bytes, tokfsm_pack 
         if (n_bytes > 0)
             memcpy(made->schema, schema, n_bytes);
         made->n_schema_bytes = n_bytes;
-        status = tf_build_init(b, schema, n_bytes, pack, made->stop_ids, made->n_stop_ids, &chosen,
-                               &a, &bounds, &budget, err);
+        status = tf_build_init(b, schema, n_bytes, resources, n_resources, pack, made->stop_ids,
+                               made->n_stop_ids, &chosen, &a, &bounds, &budget, err);
     }
     if (status != TOKFSM_OK) {
         tf_release(&a, b);

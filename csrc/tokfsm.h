@@ -66,7 +66,8 @@ typedef struct tokfsm_error {
     uint32_t reserved;
     uint64_t where;      /* byte offset in the input, where that makes sense */
     char keyword[64];    /* schema keyword, or "" */
-    char pointer[1024];  /* JSON Pointer into the schema, or "" */
+    char pointer[1024];  /* JSON Pointer into the schema, or ""; into another document
+                            behind its URI and '#' */
     char message[1024];  /* one line, UTF-8, NUL-terminated */
 } tokfsm_error;
 
@@ -184,19 +185,31 @@ typedef struct tokfsm_options {
 
 TOKFSM_API void tokfsm_options_default(tokfsm_options *options);
 
+/* A document that references can lead to: the text of a schema, under an absolute URI. */
+typedef struct tokfsm_resource {
+    const char *uri; /* without a fragment, or with an empty one */
+    size_t n_uri;    /* bytes */
+    const uint8_t *schema;
+    size_t n_schema;
+} tokfsm_resource;
+
 /**
  * Compile a JSON Schema text (UTF-8) against a pack. Walks every reachable
  * subschema, so that all refusals come from here; masks come into being on use.
  *
+ * @param resources  borrowed; those that no reference leads to are not read. The
+ *                   official metaschemas of drafts 4 to 2020-12 are known besides.
+ *                   Nothing is ever fetched.
  * @param pack       kept (retained).
  * @param stop_ids   the vocabulary's default stop set; copied.
  * @param automaton  owned: tokfsm_automaton_free.
  */
 TOKFSM_API tokfsm_status tokfsm_compile(
-    const uint8_t *schema, size_t n_bytes, tokfsm_pack *pack,
-    const uint32_t *stop_ids, size_t n_stop_ids, const tokfsm_options *options,
-    const tokfsm_allocator *allocator, const tokfsm_limits *limits,
-    const tokfsm_cancel *cancel, tokfsm_automaton **automaton, tokfsm_error *err);
+    const uint8_t *schema, size_t n_bytes, const tokfsm_resource *resources,
+    size_t n_resources, tokfsm_pack *pack, const uint32_t *stop_ids, size_t n_stop_ids,
+    const tokfsm_options *options, const tokfsm_allocator *allocator,
+    const tokfsm_limits *limits, const tokfsm_cancel *cancel,
+    tokfsm_automaton **automaton, tokfsm_error *err);
 
 /** Explore ahead of time all that is reachable. */
 TOKFSM_API tokfsm_status tokfsm_automaton_precompile(tokfsm_automaton *automaton,
@@ -206,8 +219,9 @@ TOKFSM_API tokfsm_status tokfsm_automaton_precompile(tokfsm_automaton *automaton
 /* ---- artifact ---- */
 
 /**
- * Serialise, exploring first what is not yet explored. The bytes depend on
- * schema, vocabulary and options alone. *bytes is owned (tokfsm_bytes_free).
+ * Serialise, exploring first what is not yet explored. The bytes depend on the
+ * schema, the documents that it reaches, vocabulary and options alone. *bytes is
+ * owned (tokfsm_bytes_free).
  */
 TOKFSM_API tokfsm_status tokfsm_automaton_save(tokfsm_automaton *automaton,
                                                int32_t embed_pack, uint8_t **bytes,
@@ -229,8 +243,9 @@ TOKFSM_API tokfsm_status tokfsm_artifact_probe(const uint8_t *bytes, size_t n_by
 typedef struct tokfsm_statistics {
     uint64_t values;        /* value positions */
     uint64_t frames;        /* frame states, objects and arrays */
-    uint64_t string_states;
+    uint64_t string_states; /* of literals, lengths, patterns and formats */
     uint64_t number_states;
+    uint64_t contents;      /* automata of patterns and formats */
     uint64_t masks;         /* masks kept */
     uint64_t mask_bytes;
     uint64_t bytes;         /* memory of the automaton, beside the pack */
@@ -247,7 +262,7 @@ TOKFSM_API void tokfsm_automaton_options(const tokfsm_automaton *automaton,
                                          tokfsm_options *options);
 TOKFSM_API void tokfsm_automaton_statistics(const tokfsm_automaton *automaton,
                                             tokfsm_statistics *statistics);
-/** Schema text as compiled; borrowed; NULL if the artifact left it out. */
+/** Schema text as compiled, other documents left out; borrowed; NULL if the artifact left it out. */
 TOKFSM_API const uint8_t *tokfsm_automaton_schema(const tokfsm_automaton *automaton,
                                                   size_t *n_bytes);
 /** Default stop set; borrowed. */

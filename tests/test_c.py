@@ -39,7 +39,7 @@ def sources(*stages: str) -> list[Path]:
 
 
 RUNTIME = [*sources("base", "vocab", "engine", "matcher"), CSRC / "artifact" / "open.c",
-           CSRC / "artifact" / "read_machine.c", CSRC / "api_runtime.c"]
+           CSRC / "artifact" / "read_machine.c", CSRC / "artifact" / "read_content.c", CSRC / "api_runtime.c"]
 ALL = sorted({*sources("base", "vocab", "schema", "regex", "automaton", "engine", "lower", "artifact", "matcher"), *CSRC.glob("*.c")})
 USES = {"pack_test": sources("base", "vocab"), "tape_test": sources("base", "schema"), "nomem_test": ALL,
         "regex_test": sources("base", "regex", "automaton")}

@@ -30,7 +30,8 @@ MAY_SEE: dict[str, set[str]] = {
     "matcher": {"base", "vocab", "engine", "artifact"},
     "": {"base", "vocab", "schema", "lower", "engine", "artifact", "matcher"},
 }
-RUNTIME_FILES = {"artifact/format.h", "artifact/open.c", "artifact/read_machine.c", "api_runtime.c"}
+RUNTIME_FILES = {"artifact/format.h", "artifact/open.c", "artifact/read_content.c", "artifact/read_machine.c",
+                 "artifact/take.h", "api_runtime.c"}
 RUNTIME_STAGES = {"base", "vocab", "engine", "matcher"}
 COMPILE_HALF = {"schema", "lower", "regex", "automaton"}
 MOST_LINES = 600

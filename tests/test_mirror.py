@@ -81,7 +81,7 @@ def mirror_structs() -> dict[str, list[tuple[str, str]]]:
                 structs[current] = []
         elif current and line.strip() == "pass":
             del structs[current]  # opaque there
-        elif current and (field := re.match(r"        ([\w ]*?[\s*]+)(\(\*)?(\w+(?:\[\d+\])?)(.*)$", line)):
+        elif current and (field := re.match(r"        ([\w *]*?[\s*]+)(\(\*)?(\w+(?:\[\d+\])?)(?(2)\).*)$", line)):
             kind = "function" if field[2] else "".join(field[1].split())
             structs[current].append((field[3], kind))
         elif line.strip():

@@ -143,7 +143,7 @@ class C:
         p, u32, size = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_size_t
         arguments = {
             "tokfsm_automaton_open": [p, size, p, p, p, p, p],
-            "tokfsm_compile": [p, size, p, p, size, p, p, p, p, p, p],
+            "tokfsm_compile": [p, size, p, size, p, p, size, p, p, p, p, p, p],
             "tokfsm_automaton_precompile": [p, p, p],
             "tokfsm_automaton_free": [p],
             "tokfsm_automaton_pack": [p],
@@ -177,7 +177,7 @@ class C:
         return out.value
 
     def compile(self, schema: Any) -> int:
-        return self.handle("tokfsm_compile", *self.text(json.dumps(schema).encode()), self.pack, None, 0,
+        return self.handle("tokfsm_compile", *self.text(json.dumps(schema).encode()), None, 0, self.pack, None, 0,
                            None, None, None, None)
 
     def walk(self, automaton: int, seed: int, n_steps: int = 40) -> list[Any]:

@@ -174,6 +174,27 @@ cdef int read_ids(object ids, uint32_t **out, size_t *n) except -1:
     return 0
 
 
+cdef c.tokfsm_resource *read_resources(list pairs) except NULL:
+    """Pairs of bytes, URI and text, as a C array that the caller frees; the list keeps the bytes."""
+    cdef c.tokfsm_resource *out = <c.tokfsm_resource *>PyMem_Malloc(
+        (len(pairs) + 1) * sizeof(c.tokfsm_resource))
+    cdef bytes uri, text
+    cdef size_t i = 0
+    if out == NULL:
+        raise MemoryError()
+    try:
+        for uri, text in pairs:
+            out[i].uri = uri
+            out[i].n_uri = len(uri)
+            out[i].schema = text
+            out[i].n_schema = len(text)
+            i += 1
+    except BaseException:
+        PyMem_Free(out)
+        raise
+    return out
+
+
 cdef c.tokfsm_limits read_limits(object limits):
     cdef c.tokfsm_limits out
     c.tokfsm_limits_default(&out)
@@ -193,16 +214,17 @@ cdef class Automaton:
         c.tokfsm_automaton_free(self._handle)
 
     @staticmethod
-    def compile(bytes schema not None, Pack pack not None, stop_ids, dict options not None,
-                limits, Cancel cancel):
+    def compile(bytes schema not None, list resources not None, Pack pack not None, stop_ids,
+                dict options not None, limits, Cancel cancel):
         cdef c.tokfsm_error err
         cdef Automaton self = Automaton.__new__(Automaton)
         cdef c.tokfsm_options chosen
         cdef c.tokfsm_limits bounds = read_limits(limits)
         cdef const c.tokfsm_cancel *flag = NULL if cancel is None else cancel._handle
         cdef const uint8_t *text = schema
-        cdef size_t n_bytes = len(schema), n_ids
+        cdef size_t n_bytes = len(schema), n_ids, n_resources = len(resources)
         cdef uint32_t *ids
+        cdef c.tokfsm_resource *given
         cdef c.tokfsm_status status
         c.tokfsm_options_default(&chosen)
         chosen.property_order = options["property_order"]
@@ -216,11 +238,17 @@ cdef class Automaton:
         chosen.format = options["format"]
         chosen.unsupported = options["unsupported"]
         chosen.draft = options["draft"]
-        read_ids(stop_ids, &ids, &n_ids)
+        given = read_resources(resources)
+        try:
+            read_ids(stop_ids, &ids, &n_ids)
+        except BaseException:
+            PyMem_Free(given)
+            raise
         with nogil:
-            status = c.tokfsm_compile(text, n_bytes, pack._handle, ids, n_ids, &chosen, NULL,
-                                      &bounds, flag, &self._handle, &err)
+            status = c.tokfsm_compile(text, n_bytes, given, n_resources, pack._handle, ids, n_ids,
+                                      &chosen, NULL, &bounds, flag, &self._handle, &err)
         PyMem_Free(ids)
+        PyMem_Free(given)
         check(status, &err)
         return self
 

@@ -102,9 +102,16 @@ cdef extern from "tokfsm.h" nogil:
 
     void tokfsm_options_default(tokfsm_options *options) noexcept
 
+    ctypedef struct tokfsm_resource:
+        const char *uri
+        size_t n_uri
+        const uint8_t *schema
+        size_t n_schema
+
     tokfsm_status tokfsm_compile(
-        const uint8_t *schema, size_t n_bytes, tokfsm_pack *pack, const uint32_t *stop_ids,
-        size_t n_stop_ids, const tokfsm_options *options, const tokfsm_allocator *allocator,
+        const uint8_t *schema, size_t n_bytes, const tokfsm_resource *resources,
+        size_t n_resources, tokfsm_pack *pack, const uint32_t *stop_ids, size_t n_stop_ids,
+        const tokfsm_options *options, const tokfsm_allocator *allocator,
         const tokfsm_limits *limits, const tokfsm_cancel *cancel, tokfsm_automaton **automaton,
         tokfsm_error *err) noexcept
     tokfsm_status tokfsm_automaton_precompile(tokfsm_automaton *automaton,
@@ -127,6 +134,7 @@ cdef extern from "tokfsm.h" nogil:
         uint64_t frames
         uint64_t string_states
         uint64_t number_states
+        uint64_t contents
         uint64_t masks
         uint64_t mask_bytes
         uint64_t bytes

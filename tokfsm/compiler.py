@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from tokfsm import _core
 from tokfsm.automaton import OPTION_CODES, Automaton
-from tokfsm.schema_text import schema_text
+from tokfsm.schema_text import resource_texts, schema_text
 from tokfsm.vocabulary import Vocabulary
 
 __all__ = ["Limits", "compile"]
@@ -52,6 +53,7 @@ def compile(  # noqa: A001 - the field's word
     format: Literal["assert", "annotate"] = "assert",  # noqa: A002 - the keyword's name
     unsupported: Literal["error", "relax"] = "error",
     draft: Literal["4", "6", "7", "2019-09", "2020-12"] | None = None,
+    resources: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
     cancel: _core.Cancel | None = None,
 ) -> Automaton:
@@ -84,13 +86,17 @@ def compile(  # noqa: A001 - the field's word
     unsupported : {"error"}
     draft : {"4", "6", "7", "2019-09", "2020-12"}
         Default: by ``$schema``, else 2020-12.
+    resources : mapping of str to schema
+        Documents that references can lead to, by absolute URI; each as `schema` can be. The
+        metaschemas of drafts 4 to 2020-12 are known besides. Nothing is ever fetched.
     limits : Limits
     cancel : Cancel
 
     Raises
     ------
     SchemaError
-        The schema is not valid; ``.pointer`` says where.
+        The schema is not valid, or a reference leads nowhere; ``.pointer`` says where: in a
+        document of `resources`, behind its URI and ``#``.
     UnsupportedSchemaError
         A keyword would have to be loosened; ``.keyword`` and ``.pointer`` say which.
     UnsatisfiableSchemaError
@@ -117,8 +123,8 @@ def compile(  # noqa: A001 - the field's word
         "unsupported": _code("unsupported", unsupported),
         "draft": _code("draft", draft),
     }
-    handle = _core.Automaton.compile(schema_text(schema), vocab._pack, vocab.stop_token_ids, options, limits, cancel)
-    return Automaton(handle)
+    text, given = schema_text(schema), resource_texts(resources)
+    return Automaton(_core.Automaton.compile(text, given, vocab._pack, vocab.stop_token_ids, options, limits, cancel))
 
 
 def _code(name: str, value: object) -> int:

@@ -45,7 +45,8 @@ class SchemaError(TokfsmError, ValueError):
     Attributes
     ----------
     pointer : str
-        Where, as a JSON Pointer (RFC 6901) into the schema; ``""`` is the whole document.
+        Where, as a JSON Pointer (RFC 6901) into the schema; ``""`` is the whole document. Into
+        another document: its URI, ``#``, and the pointer.
     keyword : str or None
         The keyword at fault, where there is one.
     """

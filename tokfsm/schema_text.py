@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from tokfsm.errors import SchemaError
 
-__all__ = ["schema_text"]
+__all__ = ["resource_texts", "schema_text"]
 
 
 def schema_text(schema: Any) -> bytes:
@@ -37,6 +38,36 @@ def schema_text(schema: Any) -> bytes:
     if not isinstance(schema, (dict, bool)):
         raise TypeError(f"a schema cannot be a {type(schema).__name__}; expected str, bytes, dict, bool or a model")
     return _encode("".join(_pieces(schema)))
+
+
+def resource_texts(resources: Mapping[str, Any] | None) -> list[tuple[bytes, bytes]]:
+    """URIs and JSON texts of documents that references can lead to.
+
+    Raises
+    ------
+    SchemaError
+        As `schema_text`; the pointer begins with the URI and ``#``.
+    TypeError
+        This is no mapping, a URI is no string, or a document is nothing that a schema can be.
+    ValueError
+        A URI has a lone surrogate.
+    """
+    if resources is None:
+        return []
+    if not isinstance(resources, Mapping):
+        raise TypeError(f"resources is a {type(resources).__name__}; expected a mapping of URIs to schemas")
+    found = []
+    for uri, schema in resources.items():
+        if not isinstance(uri, str):
+            raise TypeError(f"resources: the URI {uri!r} is a {type(uri).__name__}; expected a str")
+        name = uri.encode("utf-8")
+        try:
+            found.append((name, schema_text(schema)))
+        except SchemaError as error:
+            raise SchemaError(f"in the document {uri!r}: {error}", pointer=f"{uri}#{error.pointer or ''}") from None
+        except TypeError as error:
+            raise TypeError(f"in the document {uri!r}: {error}") from None
+    return found
 
 
 def _encode(text: str) -> bytes:

@@ -3,96 +3,8 @@
  * every set has only bits that exist, every order that a search relies on holds. What the
  * checks leave open (other outcomes, other costs) can only make masks wrong.
  */
-#include "../base/le.h"
 #include "../engine/spelling.h"
-#include "format.h"
-
-typedef struct reader {
-    const uint8_t *at, *end;
-    const uint8_t *text;
-    size_t n_text;
-    tf_arena *arena;
-    tokfsm_error *err;
-    tokfsm_status status;
-    uint32_t n_values, n_kinds, n_nstates;
-    tf_value *values;
-    tf_kind *kinds;
-    tf_nstate *nstates;
-    uint64_t n_string_states;
-    const tf_edge *nothing_admitted; /* one edge for all names that `nothing_of` does not admit */
-    const tf_kind *nothing_of;
-} reader;
-
-static void corrupt(reader *r, const char *what)
-{
-    if (r->status == TOKFSM_OK)
-        r->status = tf_fail(r->err, TOKFSM_E_CORRUPT, "the artifact is damaged: %s", what);
-}
-
-static uint32_t take(reader *r)
-{
-    if (r->end - r->at < 4) {
-        corrupt(r, "the machine section ends early");
-        return 0;
-    }
-    uint32_t word = tf_le32_load(r->at);
-    r->at += 4;
-    return word;
-}
-
-static uint64_t take64(reader *r)
-{
-    uint64_t low = take(r);
-    return low | (uint64_t)take(r) << 32;
-}
-
-/* A number of things of which each takes at least so many words of what is left. */
-static uint32_t take_count(reader *r, uint64_t n_words_each)
-{
-    uint32_t n = take(r);
-    if ((uint64_t)n * n_words_each > (uint64_t)(r->end - r->at) / 4) {
-        corrupt(r, "a count is larger than the section");
-        return 0;
-    }
-    return n;
-}
-
-static void *room(reader *r, size_t n, size_t item_bytes)
-{
-    size_t n_bytes = 0;
-    void *block = NULL;
-    if (r->status != TOKFSM_OK)
-        return NULL;
-    if (tf_size_mul_add(n, item_bytes, 0, &n_bytes))
-        block = tf_arena_zero(r->arena, n_bytes);
-    if (block == NULL)
-        r->status = tf_fail(r->err, TOKFSM_E_NOMEM, "no memory for an artifact");
-    return block;
-}
-
-/* A set over n things, in n_words words. */
-static const uint64_t *take_set(reader *r, uint32_t n, uint32_t n_words)
-{
-    uint64_t *words = room(r, n_words, sizeof *words);
-    if (words == NULL)
-        return NULL;
-    for (uint32_t w = 0; w < n_words; w++)
-        words[w] = take64(r);
-    if (n % 64 != 0 && words[n_words - 1] >> (n % 64) != 0)
-        corrupt(r, "a set has members that do not exist");
-    return words;
-}
-
-/* A reference: 1 .. n, or 0 for none. */
-static uint32_t take_reference(reader *r, uint32_t n)
-{
-    uint32_t reference = take(r);
-    if (reference > n) {
-        corrupt(r, "a reference is out of range");
-        return 0;
-    }
-    return reference;
-}
+#include "take.h"
 
 static void take_cost(reader *r, tf_cost *cost)
 {
@@ -151,12 +63,25 @@ static bool ascending(const tf_literal *a, const tf_literal *b)
     return order < 0 || (order == 0 && a->n_spelled < b->n_spelled);
 }
 
+static const uint32_t *take_languages(reader *r, const tf_content *content, uint32_t n)
+{
+    uint32_t *language = room(r, n, sizeof *language);
+    for (uint32_t j = 0; language != NULL && j < n; j++) {
+        language[j] = take(r);
+        if (language[j] != TF_NONE && (content == NULL || language[j] >= content->n_languages))
+            corrupt(r, "a language is out of range");
+    }
+    return language;
+}
+
 /* n_words 0: names, whose costs go on through the colon. */
 static void take_strings(reader *r, tf_strings *s, uint32_t n, uint32_t n_words)
 {
     s->n_literals = take_count(r, 1);
     s->n_breaks = take_count(r, 0);
     s->hard_names = take(r) != 0;
+    uint32_t content = take_reference(r, r->n_contents);
+    s->content = content == 0 ? NULL : &r->contents[content - 1];
     r->n_string_states += (uint64_t)s->n_literals + s->n_breaks;
     tf_literal *literals = room(r, s->n_literals, sizeof *literals);
     s->literal_costs = room(r, s->n_literals, sizeof *s->literal_costs);
@@ -185,6 +110,8 @@ static void take_strings(reader *r, tf_strings *s, uint32_t n, uint32_t n_words)
     for (uint32_t i = 0; i < s->n_breaks && r->status == TOKFSM_OK; i++) {
         breaks[i].from = take64(r);
         breaks[i].outcome = take_set(r, n, n_words);
+        if (take(r) != 0)
+            breaks[i].language = take_languages(r, s->content, n);
         if (i == 0 ? breaks[i].from != 0 : breaks[i].from <= breaks[i - 1].from)
             corrupt(r, "lengths are out of order");
     }
@@ -319,6 +246,9 @@ static void take_object(reader *r, tf_kind *kind)
     if (kind->names.n_breaks != 0)
         corrupt(r, "names have lengths");
     kind->n_names = kind->names.n_literals;
+    kind->n_others = kind->names.content == NULL ? 1 : kind->names.content->n_languages;
+    if (kind->n_others > TF_MAX_NAME_CLASSES)
+        corrupt(r, "names of too many kinds");
     kind->name_words = (kind->n_names + 31) / 32;
     size_t n = (size_t)kind->n_alternatives * kind->name_words;
     if (n > (size_t)(r->end - r->at) / 4) {
@@ -413,7 +343,7 @@ static void take_kind(reader *r, tf_kind *kind, uint32_t id)
         take_object(r, kind);
     else
         take_array(r, kind);
-    uint32_t n_edges = kind->is_object ? kind->n_names + 1 : kind->n_classes;
+    uint32_t n_edges = tf_kind_n_edges(kind);
     kind->edges = room(r, n_edges, sizeof *kind->edges);
     for (uint32_t i = 0; i < n_edges && r->status == TOKFSM_OK; i++)
         take_edge(r, kind, i);
@@ -435,9 +365,13 @@ static void take_machine(reader *r, tf_machine *m)
     r->n_values = take_count(r, 8);
     r->n_kinds = take_count(r, 4);
     r->n_nstates = take_count(r, TF_N_CLASSES);
+    r->n_contents = take_count(r, 64);
     r->values = room(r, r->n_values, sizeof *r->values);
     r->kinds = room(r, r->n_kinds, sizeof *r->kinds);
     r->nstates = room(r, r->n_nstates, sizeof *r->nstates);
+    r->contents = room(r, r->n_contents, sizeof *r->contents);
+    for (uint32_t i = 0; i < r->n_contents && r->status == TOKFSM_OK; i++)
+        r->n_string_states += tf_read_content(r, &r->contents[i], i);
     for (uint32_t i = 0; i < r->n_values && r->status == TOKFSM_OK; i++)
         take_value(r, &r->values[i], i);
     const tf_number_rules *rules = NULL;
@@ -471,5 +405,6 @@ tokfsm_status tf_machine_read(tf_machine *m, const uint8_t *words, size_t n_byte
     statistics->frames = r.n_kinds;
     statistics->number_states = r.n_nstates;
     statistics->string_states = r.n_string_states;
+    statistics->contents = r.n_contents;
     return TOKFSM_OK;
 }

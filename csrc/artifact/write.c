@@ -2,65 +2,8 @@
  * A closed machine -> the bytes of an artifact. Parts are renumbered breadth-first from the
  * root position, so the bytes do not depend on the order in which they came into being.
  */
-#include "../base/le.h"
 #include "../base/sha256.h"
-#include "format.h"
-
-typedef struct buffer {
-    const tokfsm_allocator *a;
-    uint8_t *bytes;
-    size_t n, capacity;
-    bool failed;
-} buffer;
-
-static uint8_t *reserve(buffer *out, size_t n)
-{
-    if (out->failed)
-        return NULL;
-    if (n > out->capacity - out->n) {
-        size_t grown = out->capacity < 4096 ? 4096 : out->capacity;
-        while (grown - out->n < n)
-            grown *= 2;
-        uint8_t *fresh = tf_allocate(out->a, grown);
-        if (fresh == NULL) {
-            out->failed = true;
-            return NULL;
-        }
-        if (out->n > 0)
-            memcpy(fresh, out->bytes, out->n);
-        tf_release(out->a, out->bytes);
-        out->bytes = fresh;
-        out->capacity = grown;
-    }
-    out->n += n;
-    return out->bytes + out->n - n;
-}
-
-static void put_bytes(buffer *out, const void *bytes, size_t n)
-{
-    uint8_t *to = reserve(out, n);
-    if (to != NULL && n > 0)
-        memcpy(to, bytes, n);
-}
-
-static void put(buffer *out, uint32_t word)
-{
-    uint8_t *to = reserve(out, 4);
-    if (to != NULL)
-        tf_le32_store(to, word);
-}
-
-static void put64(buffer *out, uint64_t word)
-{
-    put(out, (uint32_t)word);
-    put(out, (uint32_t)(word >> 32));
-}
-
-static void put_set(buffer *out, const uint64_t *words, uint32_t n_words)
-{
-    for (uint32_t w = 0; w < n_words; w++)
-        put64(out, words[w]);
-}
+#include "put.h"
 
 /* ---- numbering ---- */
 
@@ -69,11 +12,11 @@ typedef struct parts {
     const tf_value **values;
     const tf_kind **kinds;
     const tf_nstate **nstates;
+    const tf_content **contents;
     uint32_t *value_number, *kind_number, *nstate_number; /* by id; 0: none, else number + 1 */
-    uint32_t n_values, n_kinds, n_nstates, n_rules;
+    uint32_t *content_number;
+    uint32_t n_values, n_kinds, n_nstates, n_contents, n_rules;
 } parts;
-
-#define READ(field) atomic_load_explicit(&(field), memory_order_acquire)
 
 static void number_value(parts *p, const tf_value *value)
 {
@@ -91,13 +34,22 @@ static void number_nstate(parts *p, const tf_nstate *state)
     }
 }
 
+static void number_content(parts *p, const tf_content *content)
+{
+    if (content != NULL && p->content_number[content->id] == 0) {
+        p->contents[p->n_contents] = content;
+        p->content_number[content->id] = ++p->n_contents;
+    }
+}
+
 static void number_kind(parts *p, const tf_kind *kind)
 {
     if (kind == &tf_no_kind)
         return;
+    number_content(p, kind->names.content);
     p->kinds[p->n_kinds] = kind;
     p->kind_number[kind->id] = ++p->n_kinds;
-    uint32_t n = kind->is_object ? kind->n_names + 1 : kind->n_classes;
+    uint32_t n = tf_kind_n_edges(kind);
     for (uint32_t i = 0; i < n; i++) {
         const tf_edge *edge = READ(kind->edges[i]);
         if (edge->value != NULL)
@@ -115,6 +67,7 @@ static void number_all(parts *p, const tf_machine *m)
         for (uint32_t s = first; s < p->n_nstates; s++)
             for (uint32_t class = 0; class < TF_N_CLASSES; class++)
                 number_nstate(p, READ(((tf_nstate *)(uintptr_t)p->nstates[s])->next[class]));
+        number_content(p, READ(value->strings)->content);
         number_kind(p, READ(value->object));
         number_kind(p, READ(value->array));
     }
@@ -128,11 +81,14 @@ static void put_cost(buffer *out, tf_cost cost)
     put(out, cost.per_depth);
 }
 
-static void put_strings(buffer *out, buffer *text, const tf_strings *s, uint32_t n_words)
+/* n: obligations of the position. */
+static void put_strings(buffer *out, buffer *text, const parts *p, const tf_strings *s, uint32_t n,
+                        uint32_t n_words)
 {
     put(out, s->n_literals);
     put(out, s->n_breaks);
     put(out, s->hard_names);
+    put(out, s->content == NULL ? 0 : p->content_number[s->content->id]);
     for (uint32_t i = 0; i < s->n_literals; i++) {
         const tf_literal *l = &s->literals[i];
         bool name = n_words == 0;
@@ -150,6 +106,9 @@ static void put_strings(buffer *out, buffer *text, const tf_strings *s, uint32_t
     for (uint32_t i = 0; i < s->n_breaks; i++) {
         put64(out, s->breaks[i].from);
         put_set(out, s->breaks[i].outcome, n_words);
+        put(out, s->breaks[i].language != NULL);
+        for (uint32_t j = 0; s->breaks[i].language != NULL && j < n; j++)
+            put(out, s->breaks[i].language[j]);
     }
 }
 
@@ -166,7 +125,7 @@ static void put_value(buffer *out, buffer *text, const parts *p, tf_value *value
     const tf_kind *object = READ(value->object), *array = READ(value->array);
     put(out, object == &tf_no_kind ? 0 : p->kind_number[object->id]);
     put(out, array == &tf_no_kind ? 0 : p->kind_number[array->id]);
-    put_strings(out, text, READ(value->strings), value->n_words);
+    put_strings(out, text, p, READ(value->strings), value->n, value->n_words);
 }
 
 static void put_nstate(buffer *out, const parts *p, tf_nstate *state, const tf_number_rules *last)
@@ -208,10 +167,8 @@ static void put_kind(buffer *out, buffer *text, const parts *p, tf_kind *kind)
         put64(out, kind->min_items[a]);
         put64(out, kind->max_items[a]);
     }
-    uint32_t n_edges = kind->n_classes;
     if (kind->is_object) {
-        n_edges = kind->n_names + 1;
-        put_strings(out, text, &kind->names, 0);
+        put_strings(out, text, p, &kind->names, 0, 0);
         for (size_t i = 0; i < (size_t)kind->n_alternatives * kind->name_words; i++)
             put(out, kind->required[i]);
         put_set(out, kind->needs_other, kind->alternative_words);
@@ -232,7 +189,7 @@ static void put_kind(buffer *out, buffer *text, const parts *p, tf_kind *kind)
             put_cost(out, items[a].item);
         }
     }
-    for (uint32_t i = 0; i < n_edges; i++)
+    for (uint32_t i = 0; i < tf_kind_n_edges(kind); i++)
         put_edge(out, p, kind, READ(kind->edges[i]));
 }
 
@@ -247,6 +204,9 @@ static void put_machine(buffer *out, buffer *text, const parts *p, const tf_mach
     put(out, p->n_values);
     put(out, p->n_kinds);
     put(out, p->n_nstates);
+    put(out, p->n_contents);
+    for (uint32_t i = 0; i < p->n_contents; i++)
+        tf_write_content(out, p->contents[i]);
     for (uint32_t i = 0; i < p->n_values; i++)
         put_value(out, text, p, (tf_value *)(uintptr_t)p->values[i]);
     const tf_number_rules *last = NULL;
@@ -327,10 +287,12 @@ tokfsm_status tf_artifact_write(const tokfsm_automaton *automaton, bool embed_pa
     p.values = tf_arena_take(&arena, s.values * sizeof *p.values);
     p.kinds = tf_arena_take(&arena, s.frames * sizeof *p.kinds);
     p.nstates = tf_arena_take(&arena, s.number_states * sizeof *p.nstates);
+    p.contents = tf_arena_take(&arena, s.contents * sizeof *p.contents);
+    p.content_number = tf_arena_zero(&arena, s.contents * sizeof *p.content_number);
     p.value_number = tf_arena_zero(&arena, s.values * sizeof *p.value_number);
     p.kind_number = tf_arena_zero(&arena, s.frames * sizeof *p.kind_number);
     p.nstate_number = tf_arena_zero(&arena, s.number_states * sizeof *p.nstate_number);
-    bool ok = p.values != NULL && p.kinds != NULL && p.nstates != NULL && p.value_number != NULL &&
+    bool ok = p.contents != NULL && p.content_number != NULL && p.values != NULL && p.kinds != NULL && p.nstates != NULL && p.value_number != NULL &&
               p.kind_number != NULL && p.nstate_number != NULL;
     buffer stops = {.a = a}, machine = {.a = a}, text = {.a = a}, out = {.a = a};
     if (ok) {

@@ -395,5 +395,7 @@ tokfsm_status tf_dfa_universal(tf_dfa *dfa, tf_dfa_state_id id, tf_budget *budge
 
 const uint8_t *tf_dfa_byte_classes(const tf_dfa *dfa) { return dfa->classes.byte_class; }
 uint32_t tf_dfa_n_byte_classes(const tf_dfa *dfa) { return dfa->classes.n_byte_classes; }
+uint32_t tf_dfa_n_runs(const tf_dfa *dfa) { return dfa->classes.n_segments; }
+uint32_t tf_dfa_run(const tf_dfa *dfa, uint32_t i) { return dfa->classes.segments[i].low; }
 uint32_t tf_dfa_n_states(const tf_dfa *dfa) { return dfa->n_states; }
 size_t tf_dfa_n_bytes(const tf_dfa *dfa) { return sizeof *dfa + dfa->arena.n_bytes; }

@@ -100,6 +100,9 @@ tokfsm_status tf_dfa_universal(tf_dfa *dfa, tf_dfa_state_id state, tf_budget *bu
 
 const uint8_t *tf_dfa_byte_classes(const tf_dfa *dfa); /* class of each of 256 bytes */
 uint32_t tf_dfa_n_byte_classes(const tf_dfa *dfa);
+/* Runs of code points that no pattern tells apart: the first of run i, ascending. */
+uint32_t tf_dfa_n_runs(const tf_dfa *dfa);
+uint32_t tf_dfa_run(const tf_dfa *dfa, uint32_t i);
 uint32_t tf_dfa_n_states(const tf_dfa *dfa); /* made so far, the dead one too */
 size_t tf_dfa_n_bytes(const tf_dfa *dfa);    /* memory held */
 
@@ -123,6 +126,9 @@ typedef struct tf_dfa_lengths {
  */
 tokfsm_status tf_dfa_lengths_of(tf_dfa *dfa, tf_dfa_state_id state, tf_budget *budget,
                                 const tf_dfa_lengths **lengths, tokfsm_error *err);
+/** The length of the shortest accepted continuation; TF_DFA_UNBOUNDED for the dead state. */
+tokfsm_status tf_dfa_shortest(tf_dfa *dfa, tf_dfa_state_id state, tf_budget *budget,
+                              uint64_t *length, tokfsm_error *err);
 /** Has some length t with least <= t <= most. */
 bool tf_dfa_lengths_meet(const tf_dfa_lengths *lengths, uint64_t least, uint64_t most);
 

@@ -89,6 +89,9 @@ struct tf_dfa {
     uint32_t *step_states;
 
     uint32_t search;     /* number of the last search */
+    uint64_t *shortest;  /* of each state, 1 + its shortest accepted text, or 0 */
+    uint32_t *shortest_met;
+    uint32_t shortest_capacity;
     struct { uint32_t *items, *parents; uint32_t capacity; } queue;
 
     struct tf_columns *program_columns;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "../base/bits.h"
+#include "bound_names.h"
 #include "frames.h"
 #include "text.h"
 
@@ -178,10 +179,63 @@ static uint32_t optional_members_cost(tf_run *run, const tf_frame *frame, uint32
     return sum;
 }
 
+/*
+ * n more members where patterns tell other names apart: the cheapest of what is left, whether
+ * declared or not; the first `n_others` of them must not be declared. `but` is a name that is
+ * being written.
+ */
+static uint32_t mixed_members_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken,
+                                   uint64_t n_others, uint64_t n, const tf_known_name *but)
+{
+    const tf_kind *kind = frame->kind;
+    uint64_t n_room = n * kind->n_others + kind->n_names;
+    uint32_t *all = n_room > (1u << 24) ? NULL : tf_arena_take(run->arena, n_room * sizeof *all);
+    if (all == NULL) {
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_LIMIT, "too many members for a bound");
+        return TF_COST_NONE;
+    }
+    uint32_t name_around = tf_cost_add(tf_bytes_cost(run->m, "\"\":"),
+                                       gap_rest(run->m, frame, TF_GAP_COLON, 0));
+    size_t n_all = 0;
+    for (uint32_t j = 0; j < kind->n_others; j++) {
+        const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names + j, &run->call);
+        uint32_t value = edge == NULL ? TF_COST_NONE : edge_cost(run, edge, a, frame->depth);
+        if (value == TF_COST_NONE)
+            continue;
+        uint32_t found = tf_class_names_costs(run, frame, j, but, (uint32_t)n, all + n_all);
+        for (uint32_t i = 0; i < found; i++, n_all++)
+            all[n_all] = tf_cost_add(all[n_all], tf_cost_add(name_around, value));
+    }
+    if (n_all > 1)
+        qsort(all, n_all, sizeof *all, compare_costs);
+    if (n_others > n_all)
+        return TF_COST_NONE;
+    uint32_t sum = 0, comma = comma_cost(run->m, frame);
+    for (uint64_t i = 0; i < n_others; i++)
+        sum = tf_cost_add(sum, tf_cost_add(all[i], comma));
+    const uint32_t *required = kind->required + (size_t)a * kind->name_words;
+    const uint32_t *rank = kind->rank == NULL ? NULL : kind->rank + (size_t)a * kind->n_names;
+    uint32_t last = taken != TF_NONE ? taken : frame->last - 1;
+    bool passes = rank != NULL && last < kind->n_names;
+    for (uint32_t k = 0; k < kind->n_names; k++)
+        if (!tf_bit(frame->seen, k) && !tf_bit(required, k) && k != taken &&
+            !(passes && rank[k] <= rank[last]))
+            all[n_all++] = tf_cost_add(member_cost(run, frame, k, 0, a),
+                                       tf_bytes_cost(run->m, "\""));
+    if (n > n_all)
+        return TF_COST_NONE;
+    if (n_all > n_others + 1)
+        qsort(all + n_others, n_all - n_others, sizeof *all, compare_costs);
+    for (uint64_t i = n_others; i < n; i++)
+        sum = tf_cost_add(sum, tf_cost_add(all[i], comma));
+    return sum;
+}
+
 /* Members beyond the required ones that alternative a still needs. `begun`: a member that the
    frame does not count yet; n_required of them are still to come. */
 static uint32_t more_members_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken,
-                                  bool begun, uint32_t in_progress, uint64_t n_required)
+                                  bool begun, uint32_t in_progress, const tf_known_name *but,
+                                  uint64_t n_required)
 {
     const tf_kind *kind = frame->kind;
     uint64_t n = frame->count + begun + n_required;
@@ -190,6 +244,8 @@ static uint32_t more_members_cost(tf_run *run, const tf_frame *frame, uint32_t a
     uint64_t more = kind->min_items[a] > n + needs ? kind->min_items[a] - n - needs : 0;
     if (needs + more == 0)
         return 0;
+    if (kind->names.content != NULL)
+        return mixed_members_cost(run, frame, a, taken, needs, needs + more, but);
     const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names, &run->call);
     if (edge == NULL)
         return TF_COST_NONE;
@@ -199,7 +255,8 @@ static uint32_t more_members_cost(tf_run *run, const tf_frame *frame, uint32_t a
 }
 
 static uint32_t rest_after(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken,
-                           uint64_t gap_done, bool begun, uint32_t in_progress)
+                           uint64_t gap_done, bool begun, uint32_t in_progress,
+                           const tf_known_name *but)
 {
     const tf_machine *m = run->m;
     const tf_kind *kind = frame->kind;
@@ -223,7 +280,7 @@ static uint32_t rest_after(tf_run *run, const tf_frame *frame, uint32_t a, uint3
         }
         if (kind->counts) {
             uint32_t members = more_members_cost(run, frame, a, taken, begun, in_progress,
-                                                 n_required);
+                                                 but, n_required);
             more |= members > 0;
             cost = tf_cost_add(cost, members);
         }
@@ -256,7 +313,7 @@ static uint32_t rest_after(tf_run *run, const tf_frame *frame, uint32_t a, uint3
 static uint32_t rest_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken,
                           uint64_t gap_done)
 {
-    return rest_after(run, frame, a, taken, gap_done, false, 0);
+    return rest_after(run, frame, a, taken, gap_done, false, 0, NULL);
 }
 
 /*
@@ -323,23 +380,75 @@ static void name_costs(tf_run *run, const tf_configuration *c, uint32_t before, 
                  a = tf_words_next(alive.words, n_words, a + 1))
                 keep_less(&out->of[a],
                           tf_cost_add(before, tf_cost_add(member_cost(run, frame, k, pos, a),
-                                                          rest_after(run, frame, a, k, 0, true, 0))));
+                                                          rest_after(run, frame, a, k, 0, true, 0, NULL))));
         }
-    if (!tf_other_names_open(run, frame, alive.words))
-        return;
-    uint32_t length = 0, name = other_name_cost(run, c, &length);
-    const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names, &run->call);
-    if (edge == NULL)
-        return;
-    for (uint32_t a = tf_words_next(alive.words, n_words, 0); a != UINT32_MAX;
-         a = tf_words_next(alive.words, n_words, a + 1)) {
-        uint32_t rest = tf_cost_add(edge_cost(run, edge, a, frame->depth),
-                                    rest_after(run, frame, a, TF_NONE, 0, true, length));
-        keep_less(&out->of[a], tf_cost_add(before, tf_cost_add(name, rest)));
+    for (uint32_t j = 0; j < kind->n_others && run->call.status == TOKFSM_OK; j++) {
+        if (!tf_other_open(run, frame, j, alive.words))
+            continue;
+        uint32_t length = 0, name;
+        tf_known_name known = {NULL, 0};
+        if (kind->names.content == NULL) {
+            name = other_name_cost(run, c, &length);
+        } else {
+            name = tf_class_name_cost(run, c, j, &known);
+            name = tf_cost_add(name, tf_cost_add(tf_bytes_cost(run->m, "\":"),
+                                                 gap_rest(run->m, frame, TF_GAP_COLON, 0)));
+        }
+        const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names + j, &run->call);
+        if (edge == NULL)
+            return;
+        for (uint32_t a = tf_words_next(alive.words, n_words, 0); a != UINT32_MAX;
+             a = tf_words_next(alive.words, n_words, a + 1)) {
+            uint32_t rest = tf_cost_add(edge_cost(run, edge, a, frame->depth),
+                                        rest_after(run, frame, a, TF_NONE, 0, true, length, &known));
+            keep_less(&out->of[a], tf_cost_add(before, tf_cost_add(name, rest)));
+        }
     }
 }
 
 /* ---- strings and literals ---- */
+
+/* What the content asks for, from a state between characters or inside one, the quote too. */
+typedef struct content_rest {
+    const tf_configuration *c;
+    costs *out;
+} content_rest;
+
+static bool add_content_rest(tf_run *run, void *context, const tf_content_state *state,
+                             uint32_t code, uint32_t n_bytes)
+{
+    (void)code;
+    const content_rest *rest = context;
+    const tf_configuration *c = rest->c;
+    const tf_strings *s = c->at;
+    uint32_t quote = tf_bytes_cost(run->m, "\"");
+    for (uint32_t b = 0; b < s->n_breaks && run->call.status == TOKFSM_OK; b++) {
+        uint64_t last = tf_break_last(s, b);
+        if (s->breaks[b].language == NULL || last < c->n)
+            continue;
+        uint64_t from = s->breaks[b].from;
+        if (!s->content->has_lengths) { /* none is asked for, or they are in the language */
+            from = 0;
+            last = UINT64_MAX;
+        }
+        for (uint32_t j = 0; j < c->value->n; j++)
+            if (s->breaks[b].language[j] != TF_NONE)
+                keep_less(&rest->out->of[j],
+                          tf_cost_add(tf_cost_add(quote, n_bytes),
+                                      tf_content_rest(run, state, s->breaks[b].language[j], c->n,
+                                                      from, last)));
+    }
+    return false;
+}
+
+static void content_costs(tf_run *run, const tf_configuration *c, costs *out)
+{
+    content_rest rest = {c, out};
+    if (tf_in_escape(c))
+        tf_content_escapes(run, c, add_content_rest, &rest);
+    else if (c->content != NULL)
+        add_content_rest(run, &rest, c->content, 0, 0);
+}
 
 static void string_costs(tf_run *run, const tf_configuration *c, costs *out)
 {
@@ -365,7 +474,7 @@ static void string_costs(tf_run *run, const tf_configuration *c, costs *out)
     }
     uint32_t begin = tf_cost_add(tf_string_rest_cost(m, c->sub, c->hex), tf_bytes_cost(m, "\""));
     for (uint32_t b = 0; b < s->n_breaks; b++) {
-        uint64_t last = b + 1 < s->n_breaks ? s->breaks[b + 1].from - 1 : UINT64_MAX;
+        uint64_t last = tf_break_last(s, b);
         uint64_t at = s->breaks[b].from > c->n ? s->breaks[b].from : c->n;
         if (at > last)
             continue;
@@ -382,6 +491,8 @@ static void string_costs(tf_run *run, const tf_configuration *c, costs *out)
             keep_less(&out->of[j], tf_cost_add(begin, tf_chars_cost(m, more)));
         }
     }
+    if (s->content != NULL && run->call.status == TOKFSM_OK)
+        content_costs(run, c, out);
 }
 
 static const char *const literal_text[TF_N_LITERALS] = {"null", "false", "true"};

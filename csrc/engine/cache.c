@@ -39,6 +39,8 @@ static uint64_t reach(const tf_machine *m) { return (uint64_t)m->pack->max_token
 static uint64_t clipped_length(const tf_machine *m, const tf_strings *s, uint64_t n)
 {
     uint32_t i = s->n_breaks;
+    if (i > 1 && s->content != NULL)
+        return n; /* what the content admits can depend on a length far off */
     while (i > 1 && s->breaks[i - 1].from > n)
         i--;
     if (i < s->n_breaks && s->breaks[i].from - n <= reach(m))
@@ -114,6 +116,8 @@ void tf_signature_of(const tf_machine *m, const tf_configuration *c, tf_signatur
         const tf_strings *strings = c->at;
         put(s, c->mode == TF_IN_NAME ? 0 : clipped_length(m, strings, c->n));
         put(s, c->sub == TF_STR_NORMAL ? 0 : c->hex);
+        if (strings->content != NULL)
+            put(s, (uint64_t)(uintptr_t)c->content);
         if (c->literal == TF_ON) {
             put(s, c->low | (uint64_t)c->high << 32);
             put(s, c->pos);

@@ -25,6 +25,7 @@ typedef struct tf_text {
 typedef struct tf_emitted {
     const struct tf_emitted *previous;
     const tf_text *name; /* NULL: the empty name */
+    uint32_t class;      /* of other names */
 } tf_emitted;
 
 typedef struct tf_frame {
@@ -61,6 +62,7 @@ typedef struct tf_configuration {
     const tf_value *value;   /* VALUE, STRING, NUMBER, LITERAL; VALUE may be NULL after `[` */
     const void *at;          /* STRING, NAME: tf_strings; NUMBER: tf_nstate */
     const tf_text *text;     /* decoded, where strings->n_literals or names need it */
+    const tf_content_state *content; /* STRING, NAME: of what is decoded; NULL: nothing is live */
     tf_bits alive;           /* obligations of `value` */
     uint64_t n;              /* strings: characters begun; gaps: white space so far;
                                 literals: bytes so far */
@@ -109,9 +111,11 @@ bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits);
 bool tf_mask_budget(tf_run *run, const tf_configuration *c, const tf_edits *edits, uint32_t *row,
                     uint32_t budget);
 
-/* Names: whether a name may begin now (any, or index `name`); for step, mask and bound. */
+/* Names: to which alternatives a declared one, or one of a class of others, may begin now. */
 bool tf_name_open(tf_run *run, const tf_frame *frame, uint32_t name, uint64_t *alive);
-bool tf_other_names_open(tf_run *run, const tf_frame *frame, uint64_t *alive);
+bool tf_other_open(tf_run *run, const tf_frame *frame, uint32_t class, uint64_t *alive);
+/* Names of the class that are not emitted yet; UINT64_MAX: no end of them. */
+uint64_t tf_others_left(const tf_frame *frame, uint32_t class);
 bool tf_may_close(const tf_frame *frame, uint64_t *outcome);
 
 #endif

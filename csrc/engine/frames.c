@@ -166,11 +166,20 @@ static bool count_feasible(tf_run *run, const tf_frame *frame, uint32_t a, uint3
         return false;
     if (kind->rank == NULL || least >= kind->min_items[a])
         return true; /* in any order what was possible at the start stays so */
-    const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names, &run->call);
-    if (edge == NULL || tf_word_bit(edge->admits, a))
-        return edge != NULL;
+    const tf_edge *edge;
     const uint32_t *rank = kind->rank + (size_t)a * kind->n_names;
     uint64_t possible = frame->count + 1;
+    for (uint32_t j = 0; j < kind->n_others; j++) {
+        edge = tf_kind_edge(run->m, kind, kind->n_names + j, &run->call);
+        if (edge == NULL)
+            return false;
+        if (!tf_word_bit(edge->admits, a))
+            continue;
+        uint64_t more = tf_others_left(frame, j);
+        if (more >= kind->min_items[a])
+            return true;
+        possible += more;
+    }
     for (uint32_t k = 0; k < kind->n_names; k++) {
         if (tf_bit(frame->seen, k) || k == name || (name < kind->n_names && rank[k] <= rank[name]))
             continue;
@@ -214,8 +223,22 @@ bool tf_name_open(tf_run *run, const tf_frame *frame, uint32_t name, uint64_t *a
     return edge != NULL && open_through(run, frame, edge, name, alive);
 }
 
-bool tf_other_names_open(tf_run *run, const tf_frame *frame, uint64_t *alive)
+uint64_t tf_others_left(const tf_frame *frame, uint32_t class)
 {
-    const tf_edge *edge = tf_kind_edge(run->m, frame->kind, frame->kind->n_names, &run->call);
-    return edge != NULL && open_through(run, frame, edge, frame->kind->n_names, alive);
+    const tf_content *content = frame->kind->names.content;
+    if (content == NULL || content->start == NULL || !content->has_counts)
+        return UINT64_MAX;
+    uint64_t n = content->start->counts[class];
+    for (const tf_emitted *e = frame->emitted; e != NULL && n != UINT64_MAX && n > 0; e = e->previous)
+        n -= e->class == class;
+    return n;
+}
+
+bool tf_other_open(tf_run *run, const tf_frame *frame, uint32_t class, uint64_t *alive)
+{
+    uint32_t name = frame->kind->n_names + class;
+    if (tf_others_left(frame, class) == 0)
+        return false;
+    const tf_edge *edge = tf_kind_edge(run->m, frame->kind, name, &run->call);
+    return edge != NULL && open_through(run, frame, edge, name, alive);
 }

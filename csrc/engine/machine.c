@@ -9,6 +9,7 @@
 const tf_strings tf_no_strings;
 const tf_kind tf_no_kind;
 const tf_nstate tf_number_dead;
+const tf_content_state tf_content_dead;
 
 void tf_machine_lock(tf_machine *m)
 {
@@ -132,6 +133,25 @@ const tf_items_cost *tf_kind_items_cost(tf_machine *m, const tf_kind *kind, tf_c
     PART(k->items_cost, m->hooks->items_cost(m, kind, call));
 }
 
+const tf_content_state *tf_content_next(tf_machine *m, const tf_content_state *state,
+                                        uint32_t class, tf_call *call)
+{
+    tf_content_state *s = (tf_content_state *)(uintptr_t)state;
+    const tf_content_state *part = READ(s->next[class]);
+    if (part != NULL)
+        return part;
+    PART(s->next[class], m->hooks->content_next(m, state, class, call));
+}
+
+const uint32_t *tf_content_cost(tf_machine *m, const tf_content_state *state, tf_call *call)
+{
+    tf_content_state *s = (tf_content_state *)(uintptr_t)state;
+    const uint32_t *part = READ(s->cost);
+    if (part != NULL)
+        return part;
+    PART(s->cost, m->hooks->content_cost(m, state, call));
+}
+
 /*
  * A free string is filled with runs of `char_unit` whole characters that one token spells, and
  * with single characters of `char_tokens` tokens for the rest.
@@ -164,4 +184,26 @@ uint32_t tf_gap_cost(const tf_machine *m, bool newline, uint32_t spaces)
     if (spaces > 0 && !tf_has_byte(m, ' '))
         return TF_COST_NONE;
     return newline + spaces;
+}
+
+uint32_t tf_byte_cost(const tf_machine *m, uint32_t byte)
+{
+    static const char from[] = "\"\\/\b\f\n\r\t", to[] = "\"\\/bfnrt";
+    bool raw = byte >= 0x20 && byte != '"' && byte != '\\';
+    if (raw && tf_has_byte(m, (uint8_t)byte))
+        return 1;
+    if (byte >= 0x80)
+        return TF_COST_NONE;
+    uint32_t cost = TF_COST_NONE;
+    const char *at = byte == 0 ? NULL : strchr(from, (int)byte);
+    bool minimal = m->options.escapes == TOKFSM_ESCAPES_MINIMAL;
+    if (at != NULL && !(minimal && byte == '/')) {
+        const char text[] = {'\\', to[at - from], '\0'};
+        cost = tf_bytes_cost(m, text);
+    }
+    if (cost != TF_COST_NONE || (minimal && (raw || at != NULL)))
+        return cost;
+    static const char digits[] = "0123456789abcdef";
+    const char text[] = {'\\', 'u', '0', '0', digits[byte >> 4], digits[byte & 15], '\0'};
+    return tf_bytes_cost(m, text);
 }

@@ -25,6 +25,7 @@
 
 #define TF_MAX_ALTERNATIVES 4096u /* of a kind, and obligations of a position */
 #define TF_MAX_WORDS (TF_MAX_ALTERNATIVES / 64u)
+#define TF_MAX_NAME_CLASSES 256u /* of an object's undeclared names */
 
 /*
  * Tokens of a value inside `depth` open frames: base + per_depth * depth. The second term is 0
@@ -39,6 +40,56 @@ typedef struct tf_kind tf_kind;
 typedef struct tf_edge tf_edge;
 typedef struct tf_nstate tf_nstate;
 
+/* ---- content of strings: what patterns and formats say ---- */
+
+/*
+ * Lengths of texts in code points, a bit each: t < n_prefix: bit t; else bit
+ * n_prefix + (t - n_prefix) % period.
+ */
+typedef struct tf_lengths {
+    uint64_t shortest, longest; /* UINT64_MAX: none at all / no longest one */
+    uint32_t n_prefix, period;
+    const uint32_t *bits;
+} tf_lengths;
+
+typedef struct tf_content_state tf_content_state;
+
+/*
+ * Languages of decoded strings, walked side by side: a deterministic automaton over UTF-8
+ * bytes. What is live in a state has an accepted continuation; NULL is the state in which
+ * nothing is.
+ */
+typedef struct tf_content {
+    uint32_t n_languages, language_words;
+    uint32_t n_classes;
+    uint8_t byte_class[256];
+    /* What a byte of the class costs in tokens at least, escapes where the byte must or can
+       only be escaped; TF_COST_NONE: it cannot be written. And one such byte. */
+    const uint32_t *class_cost;
+    const uint8_t *class_byte;
+    /* Runs of code points that no language tells apart, by their first, ascending. */
+    uint32_t n_runs;
+    const uint32_t *run;
+    uint8_t has_lengths; /* states know the lengths of what they accept */
+    uint8_t has_counts;  /* and how many strings that is */
+    uint32_t id;         /* artifacts */
+    const tf_content_state *start;
+    const void *build; /* compile half */
+} tf_content;
+
+struct tf_content_state {
+    const tf_content *content;
+    const uint64_t *accepts, *live, *universal; /* [language_words]; universal: any text will do */
+    const tf_lengths *const *lengths; /* [n_languages] of accepted continuations; inside a
+                                         character it counts as one */
+    const uint64_t *counts; /* [n_languages] accepted continuations; UINT64_MAX: no end of them */
+    uint8_t inside;         /* a character */
+    uint32_t id;
+    _Atomic(const uint32_t *) cost; /* [n_languages] tokens to acceptance, whatever the length */
+    _Atomic(const tf_content_state *) next[]; /* [n_classes]; &tf_content_dead: nothing is live */
+};
+extern const tf_content_state tf_content_dead;
+
 /* ---- strings: literals in spelled order, and a part that is free ---- */
 
 typedef struct tf_literal {
@@ -48,11 +99,15 @@ typedef struct tf_literal {
     const uint64_t *end; /* values: outcome of the whole string, [n_words]; names: NULL */
 } tf_literal;
 
-/* Outcome of a string that is no literal, by its length in code points: holds from `from` up
-   to the next break. */
+/*
+ * Outcome of a string that is no literal, by its length in code points: holds from `from` up
+ * to the next break. An obligation is met by each string, or by those of a language. (A
+ * literal that the obligation refuses is not in the language.)
+ */
 typedef struct tf_break {
     uint64_t from;
-    const uint64_t *outcome; /* [n_words] */
+    const uint64_t *outcome;  /* [n_words] met by each */
+    const uint32_t *language; /* [n obligations], TF_NONE: none; or NULL */
 } tf_break;
 
 typedef struct tf_strings {
@@ -60,6 +115,7 @@ typedef struct tf_strings {
     uint32_t n_breaks; /* 0: only literals (or names of an object) */
     const tf_literal *literals;
     const tf_break *breaks; /* breaks[0].from is 0 */
+    const tf_content *content; /* or NULL: no language is asked about */
     uint8_t hard_names; /* a token can spell a literal's character with an escape and close */
     /* literal_costs[i][p]: tokens from position p of literal i through the closing quote (for
        names: through the colon and its gap); p <= n_spelled. Made on first use. */
@@ -146,9 +202,11 @@ struct tf_kind {
     const uint64_t *min_items, *max_items; /* [n_alternatives]: members or items; max of an
                                               array: what is feasible */
 
-    /* objects: names in spelled order; edge n_names is that of all other names */
+    /* objects: names in spelled order; edge n_names + j is that of all other names of class j,
+       the language j of names.content (without content there is one class) */
     tf_strings names;
     uint32_t n_names, name_words;           /* 32-bit words of a set of names */
+    uint32_t n_others;                      /* classes of other names */
     const uint32_t *required;               /* [n_alternatives][name_words] */
     const uint64_t *needs_other;            /* [alternative_words]: must have a name that the
                                                alternative does not speak of */
@@ -160,9 +218,14 @@ struct tf_kind {
     uint32_t n_classes;
     const uint64_t *first;                  /* [n_classes] */
 
-    _Atomic(const tf_edge *) *edges;        /* [n_names + 1] or [n_classes] */
+    _Atomic(const tf_edge *) *edges;        /* [n_names + n_others] or [n_classes] */
     _Atomic(const tf_items_cost *) items_cost; /* arrays, [n_alternatives] */
 };
+
+static inline uint32_t tf_kind_n_edges(const tf_kind *kind)
+{
+    return kind->is_object ? kind->n_names + kind->n_others : kind->n_classes;
+}
 
 /* ---- the machine ---- */
 
@@ -189,6 +252,9 @@ typedef struct tf_hooks {
     const uint32_t *(*literal_cost)(tf_machine *, const tf_strings *, uint32_t literal,
                                     bool name, tf_call *);
     const tf_items_cost *(*items_cost)(tf_machine *, const tf_kind *, tf_call *);
+    const tf_content_state *(*content_next)(tf_machine *, const tf_content_state *,
+                                            uint32_t class, tf_call *);
+    const uint32_t *(*content_cost)(tf_machine *, const tf_content_state *, tf_call *);
 } tf_hooks;
 
 struct tf_machine {
@@ -224,6 +290,9 @@ const uint32_t *tf_number_cost(tf_machine *m, const tf_nstate *state, tf_call *c
 const uint32_t *tf_literal_cost(tf_machine *m, const tf_strings *strings, uint32_t literal,
                                 bool name, tf_call *call);
 const tf_items_cost *tf_kind_items_cost(tf_machine *m, const tf_kind *kind, tf_call *call);
+const tf_content_state *tf_content_next(tf_machine *m, const tf_content_state *state,
+                                        uint32_t class, tf_call *call);
+const uint32_t *tf_content_cost(tf_machine *m, const tf_content_state *state, tf_call *call);
 
 static inline bool tf_has_byte(const tf_machine *m, uint8_t byte)
 {
@@ -257,6 +326,8 @@ static inline uint32_t tf_string_rest_cost(const tf_machine *m, uint8_t sub, uin
 }
 /* Tokens that spell these bytes, one token a byte. */
 uint32_t tf_bytes_cost(const tf_machine *m, const char *bytes);
+/* Tokens that spell a byte of a decoded string, raw or, where it must or can only be, escaped. */
+uint32_t tf_byte_cost(const tf_machine *m, uint32_t byte);
 /* White space that an option demands in a gap, in tokens: `newline` with so many spaces. */
 uint32_t tf_gap_cost(const tf_machine *m, bool newline, uint32_t spaces);
 

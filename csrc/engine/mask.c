@@ -4,6 +4,7 @@
  * follows the quote; literals are walked by themselves. Everything else is the generic walk.
  */
 #include "cache.h"
+#include "content.h"
 #include "frames.h"
 #include "text.h"
 #include "walk.h"
@@ -14,16 +15,26 @@ static bool free_room(tf_run *run, const tf_configuration *c, uint64_t *room)
     if (c->mode == TF_IN_NAME) {
         tf_scratch_words alive;
         *room = UINT64_MAX;
-        return tf_other_names_open(run, c->top, alive.words);
+        uint32_t class = 0;
+        if (c->content != NULL) /* settled: one class is left, and any text is of it */
+            class = tf_words_next(c->content->live, c->content->content->language_words, 0);
+        else if (c->top->kind->names.content != NULL)
+            return false;
+        return tf_content_settled(c->at, c->content) &&
+               tf_other_open(run, c->top, class, alive.words);
     }
     const tf_strings *s = c->at;
     uint32_t n_words = c->value->n_words;
     const uint64_t *alive = tf_words(&c->alive, n_words);
+    if (!tf_content_settled(s, c->content))
+        return false;
     for (uint32_t i = s->n_breaks; i-- > 0;) {
-        uint64_t last = i + 1 < s->n_breaks ? s->breaks[i + 1].from - 1 : UINT64_MAX;
+        uint64_t last = tf_break_last(s, i);
         if (last < c->n)
             return false;
-        if (tf_words_meet(s->breaks[i].outcome, alive, n_words)) {
+        tf_scratch_words outcome;
+        tf_break_outcome(s, i, c->content, c->value, true, outcome.words);
+        if (tf_words_meet(outcome.words, alive, n_words)) {
             *room = last == UINT64_MAX ? UINT64_MAX : last - c->n;
             return true;
         }
@@ -108,6 +119,17 @@ static bool walk_literals(tf_run *run, const tf_configuration *c, tf_edits *edit
     return tf_walk(run, &run->m->pack->all, &only, &edits->set, &edits->cleared);
 }
 
+/* Whether no obligation alive is met by strings whatever their content. */
+static bool only_content(const tf_configuration *c)
+{
+    const tf_strings *s = c->at;
+    for (uint32_t i = 0; i < s->n_breaks; i++)
+        if (tf_words_meet(s->breaks[i].outcome, tf_words(&c->alive, c->value->n_words),
+                          c->value->n_words))
+            return false;
+    return true;
+}
+
 static bool mask_string(tf_run *run, const tf_configuration *c, tf_edits *edits)
 {
     const tokfsm_pack *pack = run->m->pack;
@@ -119,6 +141,10 @@ static bool mask_string(tf_run *run, const tf_configuration *c, tf_edits *edits)
         return false;
     if (!is_free || !stay_row(run, c, room, edits)) {
         edits->base = edits->narrowed = NULL;
+        if (c->content != NULL && c->sub == TF_STR_NORMAL &&
+            (c->literal == TF_OFF || (c->literal == TF_ON && (name || only_content(c)))))
+            return tf_walk_content(run, c, &edits->before) &&
+                   (c->literal == TF_OFF || walk_literals(run, c, edits));
         return tf_walk(run, &pack->all, c, &edits->set, NULL);
     }
     bool plain = c->sub == TF_STR_NORMAL && c->literal != TF_MAYBE && !s->hard_names &&

@@ -102,8 +102,9 @@ static uint64_t gap_length(const tf_machine *m, const tf_configuration *c, bool 
 static bool any_name_open(tf_run *run, const tf_frame *frame)
 {
     tf_scratch_words alive;
-    if (tf_other_names_open(run, frame, alive.words))
-        return true;
+    for (uint32_t j = 0; j < frame->kind->n_others; j++)
+        if (tf_other_open(run, frame, j, alive.words))
+            return true;
     for (uint32_t k = 0; k < frame->kind->n_names; k++)
         if (tf_name_open(run, frame, k, alive.words))
             return true;
@@ -158,6 +159,9 @@ static bool enter_name(tf_run *run, tf_configuration *c)
     c->sub = TF_STR_NORMAL;
     c->literal = c->high > 0 ? TF_ON : TF_OFF;
     c->text = NULL;
+    c->content = NULL;
+    if (c->top->kind->names.content != NULL)
+        c->content = c->top->kind->names.content->start;
     c->n = 0;
     return tf_string_is_live(run, c);
 }
@@ -231,6 +235,7 @@ static bool begin_string(tf_run *run, tf_configuration *c)
     c->literal = s->n_literals > 0 ? TF_ON : TF_OFF;
     c->sub = TF_STR_NORMAL;
     c->text = NULL;
+    c->content = s->content == NULL ? NULL : s->content->start;
     c->n = 0;
     return tf_string_is_live(run, c);
 }

@@ -7,6 +7,7 @@
  *
  * Source: RFC 8259 §7; spelling of literals: docs/spelling.md.
  */
+#include "name_content.h"
 #include "step.h"
 #include "text.h"
 
@@ -42,14 +43,6 @@ static void narrow(const tf_literal *literals, uint32_t pos, uint8_t byte, uint3
     *high = a;
 }
 
-static const uint64_t *outcome_of_length(const tf_strings *s, uint64_t n)
-{
-    uint32_t i = s->n_breaks;
-    while (i > 1 && s->breaks[i - 1].from > n)
-        i--;
-    return s->breaks[i - 1].outcome;
-}
-
 /* Whether a string that is no literal can still come to an end at n characters or more. */
 static bool length_feasible(const tf_strings *s, uint64_t n, const uint64_t *alive,
                             uint32_t n_words)
@@ -78,22 +71,47 @@ static bool string_outcome(const tf_configuration *c, uint64_t *outcome)
     uint32_t n_words = c->value->n_words;
     const uint64_t *alive = tf_words(&c->alive, n_words);
     uint32_t literal = literal_here(c, s);
-    const uint64_t *by_length = s->n_breaks > 0 ? outcome_of_length(s, c->n) : NULL;
-    const uint64_t *end = by_length;
+    if (s->n_breaks > 0)
+        tf_break_outcome(s, tf_break_at(s, c->n), c->content, c->value, false, outcome);
+    else
+        memset(outcome, 0, n_words * sizeof *outcome);
     if (literal != TF_NONE) {
         /* Another spelling than the literal's needs an alternative that is no literal. */
-        if (c->literal == TF_MAYBE &&
-            (by_length == NULL || !tf_words_meet(by_length, alive, n_words)))
+        if (c->literal == TF_MAYBE && !tf_words_meet(outcome, alive, n_words))
             return false;
-        end = s->literals[literal].end;
+        memcpy(outcome, s->literals[literal].end, n_words * sizeof *outcome);
     }
-    if (end == NULL)
-        return false;
-    tf_meet(outcome, end, alive, n_words);
+    tf_meet(outcome, outcome, alive, n_words);
     return tf_words_any(outcome, n_words);
 }
 
-static bool string_live(const tf_configuration *c)
+/* Whether some language that an obligation alive asks for can still be met, n characters in. */
+static bool content_live(const tf_configuration *c, const tf_content_state *state)
+{
+    const tf_strings *s = c->at;
+    if (state == NULL)
+        return false;
+    const uint64_t *alive = tf_words(&c->alive, c->value->n_words);
+    for (uint32_t i = 0; i < s->n_breaks; i++) {
+        uint64_t last = tf_break_last(s, i);
+        if (s->breaks[i].language == NULL || last < c->n)
+            continue;
+        for (uint32_t j = 0; j < c->value->n; j++)
+            if (tf_word_bit(alive, j) && s->breaks[i].language[j] != TF_NONE &&
+                tf_content_meets(state, s->breaks[i].language[j], c->n, s->breaks[i].from, last))
+                return true;
+    }
+    return false;
+}
+
+static bool escape_leads_on(tf_run *run, void *context, const tf_content_state *next,
+                            uint32_t code, uint32_t n_bytes)
+{
+    (void)run, (void)code, (void)n_bytes;
+    return content_live(context, next);
+}
+
+static bool string_live(tf_run *run, const tf_configuration *c)
 {
     const tf_strings *s = c->at;
     uint32_t n_words = c->value->n_words;
@@ -104,6 +122,10 @@ static bool string_live(const tf_configuration *c)
                 return true;
     if (s->n_breaks == 0)
         return false;
+    if (s->content != NULL &&
+        (tf_in_escape(c) ? tf_content_escapes(run, c, escape_leads_on, (void *)(uintptr_t)c)
+                         : content_live(c, c->content)))
+        return true;
     if (c->literal == TF_OFF || c->sub != TF_STR_NORMAL)
         return length_feasible(s, c->n, alive, n_words);
     tf_scratch_words outcome;
@@ -117,12 +139,15 @@ static bool name_live(tf_run *run, const tf_configuration *c)
         for (uint32_t i = c->low; i < c->high; i++)
             if (tf_name_open(run, c->top, i, alive.words))
                 return true;
-    return tf_other_names_open(run, c->top, alive.words);
+    for (uint32_t j = 0; j < c->top->kind->n_others; j++)
+        if (tf_name_class_live(run, c, j) && tf_other_open(run, c->top, j, alive.words))
+            return true;
+    return false;
 }
 
 bool tf_string_is_live(tf_run *run, const tf_configuration *c)
 {
-    return c->mode == TF_IN_NAME ? name_live(run, c) : string_live(c);
+    return c->mode == TF_IN_NAME ? name_live(run, c) : string_live(run, c);
 }
 
 static bool already_emitted(const tf_frame *frame, const tf_text *name)
@@ -144,7 +169,9 @@ static bool close_name(tf_run *run, tf_configuration *c)
         if (c->literal == TF_MAYBE || !tf_name_open(run, frame, name, alive.words))
             return false;
     } else {
-        if (c->literals_only || !tf_other_names_open(run, frame, alive.words))
+        uint32_t class;
+        if (c->literals_only || !tf_name_class(c, &class) ||
+            !tf_other_open(run, frame, class, alive.words))
             return false;
         if (c->literal == TF_ON &&
             !tf_text_leave(run, c->low < c->high ? &kind->names.literals[c->low] : NULL, c->pos,
@@ -157,9 +184,9 @@ static bool close_name(tf_run *run, tf_configuration *c)
             run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a name");
             return false;
         }
-        *fresh = (tf_emitted){emitted, c->text};
+        *fresh = (tf_emitted){emitted, c->text, class};
         emitted = fresh;
-        name = kind->n_names;
+        name = kind->n_names + class;
     }
     tf_frame *next = tf_frame_copy(run, frame);
     if (next == NULL || !tf_bits_keep(run, alive.words, kind->alternative_words, &next->alive))
@@ -243,7 +270,14 @@ bool tf_step_string(tf_run *run, tf_configuration *c, uint8_t byte)
     if (before == TF_STR_NORMAL && !name)
         c->n++; /* a character is counted by its first byte */
     c->sub = sub;
-    if (!tf_text_take(run, c, before, byte, tracked && c->literal != TF_ON))
+    uint8_t decoded[4];
+    uint32_t n = tf_text_take(c, before, byte, decoded);
+    if (tracked && c->literal != TF_ON && !tf_text_add(run, c, decoded, n))
+        return false;
+    if (s->content != NULL)
+        for (uint32_t i = 0; i < n; i++)
+            c->content = tf_content_step(run, c->content, decoded[i]);
+    if (run->call.status != TOKFSM_OK)
         return false;
     return c->literals_only || tf_string_is_live(run, c);
 }

@@ -43,7 +43,7 @@ bool tf_text_leave(tf_run *run, const tf_literal *literal, uint32_t pos, const t
     return append(run, text, literal->text, n, true);
 }
 
-static uint32_t utf8(uint32_t code, uint8_t out[4])
+uint32_t tf_utf8(uint32_t code, uint8_t out[4])
 {
     if (code < 0x80) {
         out[0] = (uint8_t)code;
@@ -72,9 +72,8 @@ static uint32_t digit(uint8_t byte)
     return byte <= '9' ? byte - 48u : (byte | 0x20u) - 87u;
 }
 
-bool tf_text_take(tf_run *run, tf_configuration *c, uint8_t before, uint8_t byte, bool keep)
+uint32_t tf_text_take(tf_configuration *c, uint8_t before, uint8_t byte, uint8_t out[4])
 {
-    uint8_t out[4];
     uint32_t n = 0;
     switch (before) {
     case TF_STR_E:
@@ -89,7 +88,7 @@ bool tf_text_take(tf_run *run, tf_configuration *c, uint8_t before, uint8_t byte
         c->hex = c->hex << 4 | digit(byte);
         break;
     case TF_STR_U3:
-        n = utf8(c->hex << 4 | digit(byte), out);
+        n = tf_utf8(c->hex << 4 | digit(byte), out);
         break;
     case TF_STR_U3H:
         c->hex = (c->hex << 4 | digit(byte)) << 16;
@@ -101,7 +100,7 @@ bool tf_text_take(tf_run *run, tf_configuration *c, uint8_t before, uint8_t byte
         break;
     case TF_STR_HU3: {
         uint32_t low = (c->hex & 0xFFFu) << 4 | digit(byte);
-        n = utf8(0x10000u + (((c->hex >> 16) & 0x3FFu) << 10) + (low & 0x3FFu), out);
+        n = tf_utf8(0x10000u + (((c->hex >> 16) & 0x3FFu) << 10) + (low & 0x3FFu), out);
         break;
     }
     default: /* raw */
@@ -110,7 +109,12 @@ bool tf_text_take(tf_run *run, tf_configuration *c, uint8_t before, uint8_t byte
             n = 1;
         }
     }
-    return !keep || append(run, &c->text, out, n, false);
+    return n;
+}
+
+bool tf_text_add(tf_run *run, tf_configuration *c, const uint8_t *bytes, uint32_t n)
+{
+    return append(run, &c->text, bytes, n, false);
 }
 
 static const uint8_t *chunk(const tf_text *text) { return text->more ? text->more : text->bytes; }
@@ -139,6 +143,33 @@ bool tf_text_equal(const tf_text *a, const tf_text *b)
             i = a->n;
         if (j == 0 && (b = b->previous) != NULL)
             j = b->n;
+    }
+    return true;
+}
+
+bool tf_text_begins(const tf_text *whole, const tf_text *start)
+{
+    uint32_t length = start == NULL ? 0 : start->length;
+    if (length == 0)
+        return true;
+    if (whole == NULL || whole->length < length)
+        return false;
+    /* Down to the chunk in which the first `length` bytes end, then both from there. */
+    while (whole->length - whole->n >= length)
+        whole = whole->previous;
+    uint32_t i = whole->n - (whole->length - length), j = start->n;
+    while (length > 0) {
+        if (chunk(whole)[--i] != chunk(start)[--j])
+            return false;
+        length--;
+        if (i == 0 && length > 0) {
+            whole = whole->previous;
+            i = whole->n;
+        }
+        if (j == 0 && length > 0) {
+            start = start->previous;
+            j = start->n;
+        }
     }
     return true;
 }

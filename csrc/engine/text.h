@@ -9,10 +9,16 @@
 bool tf_text_leave(tf_run *run, const tf_literal *literal, uint32_t pos, const tf_text **text);
 /*
  * Note one more byte of the JSON text, read in string state `before` (c->sub is the state
- * after it): keeps the pending \u digits, and appends to c->text what it completes, if `keep`.
+ * after it): keeps the pending \u digits. The decoded bytes that it completes go to `out`;
+ * returns how many.
  */
-bool tf_text_take(tf_run *run, tf_configuration *c, uint8_t before, uint8_t byte, bool keep);
+uint32_t tf_text_take(tf_configuration *c, uint8_t before, uint8_t byte, uint8_t out[4]);
+/* Append decoded bytes to c->text. False: no memory. */
+bool tf_text_add(tf_run *run, tf_configuration *c, const uint8_t *bytes, uint32_t n);
+/* The UTF-8 of a code point; how many bytes. */
+uint32_t tf_utf8(uint32_t code, uint8_t out[4]);
 bool tf_text_equal(const tf_text *a, const tf_text *b);
+bool tf_text_begins(const tf_text *whole, const tf_text *start);
 /* Index of the literal whose text this is, or TF_NONE. */
 uint32_t tf_text_literal(const tf_text *text, const tf_strings *strings);
 

@@ -71,20 +71,17 @@ static bool go_deeper(walk *w)
     return true;
 }
 
-static bool run_walk(walk *w, const tf_configuration *c)
+/* The subtree of `root`, whose own tokens are decided already; c is the place there. */
+static bool walk_below(walk *w, const tf_configuration *c, uint32_t root)
 {
     const tf_trie *trie = w->trie;
     tf_run *run = w->run;
-    if (trie->n_nodes == 0)
-        return true;
     w->levels = w->near;
     w->n_levels = NEAR_LEVELS;
     w->levels[0].c = *c;
-    w->levels[0].end = trie->n_nodes;
-    if (!decide(w, 0, c))
-        return false;
-    uint32_t depth = 0, node = 1;
-    while (node < trie->n_nodes) {
+    w->levels[0].end = trie->end[root];
+    uint32_t depth = 0, node = root + 1;
+    while (node < trie->end[root]) {
         while (node >= w->levels[depth].end)
             depth--;
         if (depth + 1 == w->n_levels && !go_deeper(w))
@@ -114,6 +111,11 @@ static bool run_walk(walk *w, const tf_configuration *c)
     return true;
 }
 
+static bool run_walk(walk *w, const tf_configuration *c)
+{
+    return w->trie->n_nodes == 0 || (decide(w, 0, c) && walk_below(w, c, 0));
+}
+
 bool tf_walk(tf_run *run, const tf_trie *trie, const tf_configuration *c, tf_ids *set,
              tf_ids *cleared)
 {
@@ -124,6 +126,18 @@ bool tf_walk(tf_run *run, const tf_trie *trie, const tf_configuration *c, tf_ids
     w.set = set;
     w.cleared = cleared;
     return run_walk(&w, c);
+}
+
+bool tf_walk_from(tf_run *run, const tf_trie *trie, uint32_t node, const tf_configuration *c,
+                  tf_ids *set)
+{
+    walk w;
+    w.run = run;
+    w.trie = trie;
+    w.only = NULL;
+    w.set = set;
+    w.cleared = NULL;
+    return decide(&w, node, c) && walk_below(&w, c, node);
 }
 
 bool tf_walk_close(tf_run *run, const tf_configuration *c, uint32_t low, uint32_t high,

@@ -11,6 +11,15 @@
  */
 bool tf_walk(tf_run *run, const tf_trie *trie, const tf_configuration *c, tf_ids *set,
              tf_ids *cleared);
+/* The same for the tokens of `node` and below it; c is the place there. */
+bool tf_walk_from(tf_run *run, const tf_trie *trie, uint32_t node, const tf_configuration *c,
+                  tf_ids *set);
+/*
+ * The same inside a string or name that stands between characters and has a content that is not
+ * settled: content states alone are stepped as long as characters are raw. Tokens that stay on
+ * a literal, or close the string on one, are judged as if there were none.
+ */
+bool tf_walk_content(tf_run *run, const tf_configuration *c, tf_ids *set);
 /* The same over the pack's `close` trie, for the tokens that have `low` to `high - 1`
    characters before the quote, and no needless escape there if `minimal`. */
 bool tf_walk_close(tf_run *run, const tf_configuration *c, uint32_t low, uint32_t high,

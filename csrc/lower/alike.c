@@ -13,30 +13,18 @@ static bool is_annotation(const tf_tape_node *name)
     return false;
 }
 
-static bool means_elsewhere(const tf_build *b)
-{
-    static const char *const names[] = {"$id", "id", "$anchor", "$dynamicAnchor", "$dynamicRef",
-                                        "$recursiveAnchor", "$recursiveRef"};
-    const tf_ir *ir = &b->ir;
-    for (uint32_t id = 0; id < ir->n_schemas; id++)
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-            uint32_t node = tf_tape_get(&b->tape, ir->schemas[id].node, names[i], strlen(names[i]));
-            bool root_id = ir->schemas[id].node == 0 && i < 2;
-            if (node != TF_TAPE_NONE && !root_id)
-                return true;
-        }
-    return false;
-}
-
 static uint32_t schema_at(const tf_build *b, uint32_t node)
 {
-    return b->ir.schema_of_node[node];
+    return node < b->ir.n_mapped ? b->ir.schema_of_node[node] : TF_NO_SCHEMA;
 }
 
-static uint32_t reference_of(const tf_build *b, uint32_t node)
+static bool alike_around(const tf_build *b, uint32_t x, uint32_t y)
 {
-    uint32_t id = schema_at(b, node);
-    return id == TF_NO_SCHEMA ? TF_NO_SCHEMA : b->ir.schemas[id].reference;
+    uint32_t one = schema_at(b, x), other = schema_at(b, y);
+    if (one == TF_NO_SCHEMA || other == TF_NO_SCHEMA)
+        return one == other;
+    return b->ir.schemas[one].reference == b->ir.schemas[other].reference &&
+           b->ir.schemas[one].resource == b->ir.schemas[other].resource;
 }
 
 /* The next child that counts: at or after `child` of `node`; nodes[node].next: none. */
@@ -66,7 +54,6 @@ static uint64_t hash_of(const tf_build *b, uint32_t node)
     uint64_t hash = tf_hash_step(TF_HASH_MULTIPLIER, n->type * 2u + (schema_at(b, node) != TF_NO_SCHEMA));
     if (n->text != NULL)
         return tf_hash_end(tf_hash_step(hash, tf_hash_bytes(n->text, n->n)));
-    hash = tf_hash_step(hash, reference_of(b, node));
     bool is_name = true;
     for (uint32_t child = next_child(b, node, node + 1); child < n->next;
          child = step(b, node, child, &is_name))
@@ -77,13 +64,10 @@ static uint64_t hash_of(const tf_build *b, uint32_t node)
 static bool alike(const tf_build *b, uint32_t x, uint32_t y)
 {
     const tf_tape_node *one = &b->tape.nodes[x], *other = &b->tape.nodes[y];
-    if (one->type != other->type ||
-        (schema_at(b, x) == TF_NO_SCHEMA) != (schema_at(b, y) == TF_NO_SCHEMA))
+    if (one->type != other->type || !alike_around(b, x, y))
         return false;
     if (one->text != NULL)
         return one->n == other->n && memcmp(one->text, other->text, one->n) == 0;
-    if (reference_of(b, x) != reference_of(b, y))
-        return false;
     bool is_name = true, other_name = true;
     uint32_t i = next_child(b, x, x + 1), k = next_child(b, y, y + 1);
     while (i < one->next && k < other->next && b->classes[i] == b->classes[k]) {
@@ -95,7 +79,7 @@ static bool alike(const tf_build *b, uint32_t x, uint32_t y)
 
 tokfsm_status tf_alike_begin(tf_build *b)
 {
-    if (means_elsewhere(b))
+    if (b->ir.scopes.n > 1) /* a text means one thing in each */
         return TOKFSM_OK;
     uint32_t n = b->tape.n_nodes, n_slots = 64;
     while (n_slots < n + n / 2)

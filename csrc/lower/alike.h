@@ -7,8 +7,7 @@
 
 #include "build.h"
 
-/* Find the classes, unless the schema has identifiers or dynamic references inside it, which
-   could give one text two meanings. */
+/* Find the classes, unless dynamic references give one text several meanings. */
 tokfsm_status tf_alike_begin(tf_build *b);
 
 /* The same obligation on what stands for the class. */

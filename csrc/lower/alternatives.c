@@ -42,7 +42,7 @@ tokfsm_status tf_add_alternative(expansion *e, const tf_obligation *atoms, uint3
     }
     if (n > 1)
         qsort(w.sorted, n, sizeof *w.sorted, compare_obligations);
-    w.alternative = (tf_alternative){n, kept};
+    w.alternative = (tf_alternative){n, kept, NULL};
     for (uint32_t i = 0; i < n; i++)
         w.signature |= UINT64_C(1) << (atoms[i] * 2654435761u >> 26);
     size_t m = 0;
@@ -77,7 +77,7 @@ tokfsm_status tf_keep_alternatives(expansion *e, const tf_alternatives **kept)
             break;
         if (from->n_atoms > 0)
             memcpy(atoms, from->atoms, from->n_atoms * sizeof *atoms);
-        *made = (tf_alternative){from->n_atoms, atoms};
+        *made = (tf_alternative){from->n_atoms, atoms, NULL};
         items[i] = made;
     }
     if (status != TOKFSM_OK)

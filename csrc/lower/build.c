@@ -1,6 +1,7 @@
 /* A machine's compile half: begin, end, and the hooks. */
 #include "alike.h"
 #include "explore.h"
+#include "patterns.h"
 #include "unevaluated.h"
 
 #include "../engine/automaton.h"
@@ -103,6 +104,18 @@ static const tf_items_cost *hook_items_cost(tf_machine *m, const tf_kind *kind, 
     HOOK(const tf_items_cost *, tf_build_items_cost(b, kind, &result));
 }
 
+static const tf_content_state *hook_content_next(tf_machine *m, const tf_content_state *state,
+                                                 uint32_t class, tf_call *call)
+{
+    HOOK(const tf_content_state *, tf_build_content_next(b, state, class, &result));
+}
+
+static const uint32_t *hook_content_cost(tf_machine *m, const tf_content_state *state,
+                                         tf_call *call)
+{
+    HOOK(const uint32_t *, tf_build_content_cost(b, state, &result));
+}
+
 /*
  * Lists and interned parts are appended to before they are published, so what is reachable is
  * whole. Not whole can be: the arenas' bounds (given up: the next taking opens a block), what was
@@ -122,6 +135,7 @@ const tf_hooks tf_build_hooks = {
     recover,
     hook_strings,    hook_number,      hook_number_next,  hook_kind,       hook_edge,
     hook_value_cost, hook_number_cost, hook_literal_cost, hook_items_cost,
+    hook_content_next, hook_content_cost,
 };
 
 /* ---- what the vocabulary says ---- */
@@ -246,6 +260,11 @@ static bool bytes_complete(const tf_build *b)
             return false;
     if (m->options.whitespace == TOKFSM_WHITESPACE_INDENT && !tf_has_byte(m, '\n'))
         return false;
+    /* A pattern can ask for any character; it can be escaped where escapes are free. */
+    if (b->patterns.n > 0)
+        for (uint32_t byte = 0xC2; byte <= 0xF4; byte++)
+            if (m->options.escapes == TOKFSM_ESCAPES_MINIMAL && !tf_has_byte(m, (uint8_t)byte))
+                return false;
     for (uint32_t i = 0; i < b->tape.n_nodes; i++) {
         const tf_tape_node *node = &b->tape.nodes[i];
         if (node->type != TF_JSON_STRING)
@@ -284,6 +303,7 @@ static tokfsm_status make_root(tf_build *b)
 }
 
 static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
+                           const tokfsm_resource *resources, size_t n_resources,
                            const uint32_t *stop_ids, size_t n_stop_ids)
 {
     tf_machine *m = &b->machine;
@@ -295,7 +315,8 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
     b->stop_ids = stops;
     b->n_stop_ids = n_stop_ids;
     TF_TRY(tf_tape_read(&b->tape, schema, n_bytes, &m->limits, b->budget, &b->text_arena, b->err));
-    TF_TRY(tf_ir_read(&b->ir, &b->tape, &m->options, b->budget, &b->text_arena, b->err));
+    TF_TRY(tf_ir_read(&b->ir, &b->tape, resources, n_resources, &m->options, &m->limits, b->budget,
+                      &b->text_arena, b->err));
     if (b->ir.negates)
         TF_TRY(tf_alike_begin(b));
     TF_TRY(tf_unevaluated_begin(b));
@@ -307,6 +328,7 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
     for (uint32_t i = 0; i < b->tape.n_nodes; i++)
         if (b->tape.nodes[i].type <= TF_JSON_TRUE)
             b->scalar_node[b->tape.nodes[i].type] = i;
+    TF_TRY(tf_patterns_read(b));
     find_bytes(b);
     find_string_costs(m);
     find_char_costs(b);
@@ -316,8 +338,9 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
     return b->ir.negates ? tf_explore_containers(b) : TOKFSM_OK;
 }
 
-tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes, tokfsm_pack *pack,
-                            const uint32_t *stop_ids, size_t n_stop_ids,
+tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes,
+                            const tokfsm_resource *resources, size_t n_resources,
+                            tokfsm_pack *pack, const uint32_t *stop_ids, size_t n_stop_ids,
                             const tokfsm_options *options, const tokfsm_allocator *allocator,
                             const tokfsm_limits *limits, tf_budget *budget, tokfsm_error *err)
 {
@@ -332,7 +355,7 @@ tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes, 
     b->machine.hooks = &tf_build_hooks;
     b->budget = budget;
     b->err = err;
-    tokfsm_status status = begin(b, schema, n_bytes, stop_ids, n_stop_ids);
+    tokfsm_status status = begin(b, schema, n_bytes, resources, n_resources, stop_ids, n_stop_ids);
     b->budget = NULL;
     b->err = NULL;
     if (status != TOKFSM_OK)
@@ -344,6 +367,8 @@ void tf_build_free(tf_build *b)
 {
     tokfsm_allocator *a = &b->arena.allocator;
     tf_cache_free(&b->machine, a);
+    tf_contents_free(b);
+    tf_patterns_free(b);
     tf_release(a, b->osets.items);
     tf_release(a, b->values.items);
     tf_release(a, b->facts.items);

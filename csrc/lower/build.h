@@ -50,9 +50,12 @@ typedef struct tf_fact {
     uint32_t n_list;
 } tf_fact;
 
+typedef struct tf_name_classes tf_name_classes;
+
 typedef struct tf_alternative {
     uint32_t n_atoms;
     const tf_obligation *atoms; /* in text order */
+    const tf_name_classes *name_classes; /* its own; NULL: not looked at yet */
 } tf_alternative;
 
 static inline bool tf_same_alternative(const tf_alternative *a, const tf_alternative *b)
@@ -83,7 +86,15 @@ typedef struct tf_oset {
 
 typedef struct tf_kind_build { /* beside a kind */
     const tf_alternative *const *alternatives;
+    const tf_name_classes *name_classes; /* objects */
 } tf_kind_build;
+
+/* A pattern of the schema, or one that a format or a length stands for. */
+typedef struct tf_pattern_record {
+    const char *text;
+    uint32_t n;
+    uint32_t next; /* hash chain */
+} tf_pattern_record;
 
 /* What is needed to look a value up in a large enum. */
 typedef struct tf_values_index tf_values_index;
@@ -107,6 +118,12 @@ typedef struct tf_build {
     uint32_t *nstate_heads; /* the same, [n_nstate_heads], a power of two: they can be many */
     size_t n_nstate_heads;
     tf_values_index **values_index; /* [n_schemas], NULL where small */
+    struct { tf_pattern_record *items; size_t n, capacity; } patterns;
+    uint32_t pattern_heads[256];    /* 1 + index */
+    uint32_t *pattern_of, *format_of; /* [n_schemas] that a string must match, or TF_NO_PATTERN */
+    uint64_t *format_most;          /* [n_schemas] the greatest length that the format admits */
+    struct tf_pattern_set *pattern_sets;
+    struct { struct tf_content_build **items; size_t n, capacity; } contents;
     uint32_t scalar_node[3];        /* a tape node of null, false, true, or TF_TAPE_NONE; indexed
                                        by TF_JSON_* */
     uint8_t escaped_closer[32];     /* bytes that some token writes as an escape and then closes
@@ -120,8 +137,9 @@ typedef struct tf_build {
 static inline tf_build *tf_build_of(tf_machine *m) { return (tf_build *)(void *)m; }
 
 /* Read the schema, refuse what must be refused, make the root position. */
-tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes, tokfsm_pack *pack,
-                            const uint32_t *stop_ids, size_t n_stop_ids,
+tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes,
+                            const tokfsm_resource *resources, size_t n_resources,
+                            tokfsm_pack *pack, const uint32_t *stop_ids, size_t n_stop_ids,
                             const tokfsm_options *options, const tokfsm_allocator *allocator,
                             const tokfsm_limits *limits, tf_budget *budget, tokfsm_error *err);
 void tf_build_free(tf_build *b);
@@ -132,10 +150,12 @@ void *tf_take(tf_build *b, size_t n_bytes, tokfsm_status *status); /* cleared */
 /* obligations.c */
 tokfsm_status tf_oset_of(tf_build *b, const tf_obligation *items, uint32_t n, tf_oset **oset);
 tokfsm_status tf_expand(tf_build *b, tf_oset *oset, bool object, const tf_alternatives **found);
-/* What `alternative` asks of member `name` (NULL: of a name that no alternative speaks of), or
-   of item i; *oset is NULL where it admits none. */
+/* What `alternative` asks of member `name`, of one under a name of a class that it does not
+   speak of, or of item i; *oset is NULL where it admits none. */
 tokfsm_status tf_member_oset(tf_build *b, const tf_alternative *alternative, const char *name,
                              uint32_t n_name, tf_oset **oset);
+tokfsm_status tf_other_oset(tf_build *b, const tf_alternative *alternative,
+                            const tf_name_classes *classes, uint32_t class, tf_oset **oset);
 tokfsm_status tf_item_oset(tf_build *b, const tf_alternative *alternative, uint64_t i,
                            tf_oset **oset);
 /* Intern a fact: equal ones have one index. */
@@ -152,7 +172,7 @@ typedef tokfsm_status (*tf_name_visitor)(void *context, const char *text, uint32
 tokfsm_status tf_each_required(const tf_build *b, const tf_alternative *alternative,
                                tf_name_visitor visit, void *context);
 /* All names that it speaks of: properties, then required ones that none declares. */
-tokfsm_status tf_each_name(const tf_build *b, const tf_alternative *alternative,
+tokfsm_status tf_each_name(tf_build *b, const tf_alternative *alternative,
                            tf_name_visitor visit, void *context);
 
 /* evaluate.c: scalars */
@@ -160,7 +180,13 @@ typedef struct tf_scalar {
     uint32_t type;     /* TF_JSON_* but array and object */
     uint32_t node;     /* tape node of the value, or TF_TAPE_NONE: equal to no enum value */
     uint64_t n_chars;  /* strings */
-    bool is_integer;   /* numbers */
+    const char *text;  /* strings that are known: n bytes; else NULL */
+    uint32_t n;
+    struct tf_pattern_set *set; /* strings that are not: patterns are languages of this set */
+    const struct tf_name_view *name; /* names of members */
+    bool lengths_as_patterns;   /* lengths are patterns too; n_chars says nothing */
+    bool is_integer;   /* numbers: by value */
+    bool pointed;      /* numbers: spelled with a point, which some schemas take for no integer */
     /* numbers: the value against a bound or divisor of the position. NULL: `node` decides. */
     int (*compare)(const void *context, const tf_decimal *bound);
     bool (*divides)(const void *context, const tf_decimal *divisor);
@@ -170,9 +196,16 @@ tokfsm_status tf_evaluate(tf_build *b, const tf_oset *oset, const tf_scalar *sca
 /* Whether the scalar at a tape node meets the obligations. True too for a number that is refused
    where it is written down (too many digits, too large a divisor). */
 tokfsm_status tf_may_equal(tf_build *b, const tf_oset *oset, uint32_t node, bool *may);
+tokfsm_status tf_numbers_may_equal(tf_build *b, const tf_oset *oset, uint32_t node, bool *may);
+/* Of strings with scalar->set: which of them do. The same of a schema. */
+tokfsm_status tf_evaluate_language(tf_build *b, const tf_oset *oset, const tf_scalar *scalar,
+                                   uint32_t *language);
+tokfsm_status tf_evaluate_schema(tf_build *b, uint32_t id, const tf_scalar *scalar,
+                                 uint32_t *language);
 /* Visit the schemas that apply in place to values of the obligations. */
 typedef tokfsm_status (*tf_schema_visitor)(tf_build *b, void *context, const tf_schema *schema);
 typedef tokfsm_status (*tf_node_visitor)(tf_build *b, void *context, uint32_t node);
+tokfsm_status tf_visit_schema(tf_build *b, uint32_t id, tf_schema_visitor schema, void *context);
 tokfsm_status tf_visit_in_place(tf_build *b, const tf_value *value, tf_schema_visitor schema,
                                 tf_node_visitor equals, void *context);
 

@@ -3,7 +3,9 @@
  * of fixpoint as satisfiable.c, over costs instead of truth. Strings and names are costed by
  * their cheapest token split, all else byte by byte, so every cost is that of a real text.
  */
+#include "../engine/content.h"
 #include "names.h"
+#include "name_classes.h"
 
 static tokfsm_status no_memory(tf_build *b)
 {
@@ -96,6 +98,19 @@ static tokfsm_status string_cost(tf_build *b, const tf_value *value, tf_cost *be
             keep_less(best, plus(tokens(quote), plus(tokens(inside), tokens(quote))));
             break;
         }
+    for (uint32_t i = 0; i < s->n_breaks; i++) {
+        uint32_t inside, language = s->breaks[i].language == NULL ? TF_NONE
+                                                                 : s->breaks[i].language[0];
+        if (language == TF_NONE)
+            continue;
+        uint64_t from = s->breaks[i].from, last = tf_break_last(s, i);
+        if (!s->content->has_lengths) { /* none is asked for, or they are in the language */
+            from = 0;
+            last = TF_UNLIMITED;
+        }
+        TF_TRY(tf_build_content_distance(b, s->content->start, language, from, last, &inside));
+        keep_less(best, plus(tokens(quote), plus(tokens(inside), tokens(quote))));
+    }
     for (uint32_t i = 0; i < s->n_literals; i++) {
         if (!s->literals[i].end[0])
             continue;
@@ -160,8 +175,81 @@ static tokfsm_status add_member(void *context, const char *text, uint32_t n)
     return TOKFSM_OK;
 }
 
-/* One more member of the cheapest kind that is left, under a name of n characters if it is one
-   that no atom speaks of. */
+/* The colon and quotes of a name, and the gap after it. */
+static uint32_t around_name(const tf_build *b)
+{
+    uint32_t cost = tf_bytes_cost(&b->machine, "\"\":");
+    if (b->machine.options.whitespace == TOKFSM_WHITESPACE_SPACED ||
+        b->machine.options.whitespace == TOKFSM_WHITESPACE_INDENT)
+        cost = tf_cost_add(cost, tf_bytes_cost(&b->machine, " "));
+    return cost;
+}
+
+static void add_member_cost(sum *s, tf_cost member)
+{
+    s->total = plus(s->total, s->n++ > 0 ? plus(member, comma(s->b)) : member);
+}
+
+static bool is_spoken(void *context, const uint8_t *bytes, uint32_t n)
+{
+    const tf_name_list *names = context;
+    for (size_t i = 0; i < names->n; i++)
+        if (names->items[i].n == n && (n == 0 || memcmp(names->items[i].text, bytes, n) == 0))
+            return true;
+    return false;
+}
+
+/* Up to *more members under names that no atom speaks of, of one class after the other. */
+static tokfsm_status add_class_members(sum *s, const tf_name_classes *classes, uint32_t class,
+                                       tf_cost value, tf_name_list *names, uint64_t *more)
+{
+    tf_build *b = s->b;
+    tokfsm_status status = TOKFSM_OK;
+    uint32_t around = around_name(b);
+    if (classes->content == NULL) { /* each longer than all names before */
+        uint64_t longest = 0;
+        for (size_t i = 0; i < names->n; i++)
+            longest = names->items[i].n > longest ? names->items[i].n : longest;
+        for (uint64_t i = 0; i < *more && i < 100000; i++)
+            add_member_cost(s, plus(deeper(value),
+                                    tokens(tf_cost_add(around, tf_chars_cost_single(
+                                                                   &b->machine, longest + 1 + i)))));
+        *more = 0;
+        return TOKFSM_OK;
+    }
+    const tf_content_state *start = classes->content->start;
+    uint32_t n = *more > UINT32_MAX ? UINT32_MAX : (uint32_t)*more, n_found;
+    if (start == NULL || !tf_word_bit(start->live, class))
+        return TOKFSM_OK;
+    if (n > 1u << 20)
+        return tf_fail(b->err, TOKFSM_E_LIMIT, "an object must have over %u members whose names "
+                                               "must match patterns", 1u << 20);
+    uint32_t *costs = tf_allocate(&b->arena.allocator, n * sizeof *costs);
+    if (costs == NULL)
+        return no_memory(b);
+    status = tf_build_name_cheapest(b, start, class, is_spoken, names, n, costs, &n_found);
+    for (uint32_t i = 0; i < n_found && status == TOKFSM_OK; i++)
+        add_member_cost(s, plus(deeper(value), tokens(tf_cost_add(around, costs[i]))));
+    if (status == TOKFSM_OK)
+        *more -= n_found;
+    tf_release(&b->arena.allocator, costs);
+    return status;
+}
+
+static tokfsm_status add_other_members(sum *s, tf_name_list *names, uint64_t *more)
+{
+    const tf_name_classes *classes;
+    TF_TRY(tf_name_classes_own(s->b, s->alternative, &classes));
+    for (uint32_t i = 0; i < classes->n && *more > 0; i++) {
+        tf_oset *other;
+        TF_TRY(tf_other_oset(s->b, s->alternative, classes, i, &other));
+        if (other != NULL && other->cost.base != TF_COST_NONE)
+            TF_TRY(add_class_members(s, classes, i, other->cost, names, more));
+    }
+    return TOKFSM_OK;
+}
+
+/* Members beyond the required ones: a cost of something that can be written. */
 static tokfsm_status add_more_members(sum *s)
 {
     tf_build *b = s->b;
@@ -175,40 +263,25 @@ static tokfsm_status add_more_members(sum *s)
         s->total = tokens(TF_COST_NONE);
     if (more == 0 || s->total.base == TF_COST_NONE)
         return TOKFSM_OK;
-    tf_oset *other;
-    TF_TRY(tf_member_oset(b, s->alternative, NULL, 0, &other));
     tf_name_list names = {.b = b};
     tokfsm_status status = tf_each_name(b, s->alternative, tf_name_list_add, &names);
-    if (other != NULL && other->cost.base != TF_COST_NONE) {
-        uint64_t longest = 0;
-        for (size_t i = 0; i < names.n; i++)
-            longest = names.items[i].n > longest ? names.items[i].n : longest;
-        for (uint64_t i = 0; i < more && i < 100000 && status == TOKFSM_OK; i++) {
-            uint32_t name = tf_cost_add(tf_bytes_cost(&b->machine, "\"\":"),
-                                        tf_chars_cost_single(&b->machine, longest + 1 + i));
-            if (b->machine.options.whitespace == TOKFSM_WHITESPACE_SPACED ||
-                b->machine.options.whitespace == TOKFSM_WHITESPACE_INDENT)
-                name = tf_cost_add(name, tf_bytes_cost(&b->machine, " "));
-            tf_cost member = plus(deeper(other->cost), tokens(name));
-            s->total = plus(s->total, s->n++ > 0 ? plus(member, comma(b)) : member);
-        }
-    } else if (needs_other) {
+    uint64_t n_before = more;
+    if (status == TOKFSM_OK)
+        status = add_other_members(s, &names, &more);
+    if (status == TOKFSM_OK && needs_other && more == n_before)
         s->total = tokens(TF_COST_NONE);
-    } else {
-        /* Declared names in text order: a cost of something that can be written. */
-        for (size_t i = 0; i < names.n && more > 0 && status == TOKFSM_OK; i++) {
-            uint32_t n_before = s->n;
-            tf_cost before = s->total;
-            status = add_member(s, names.items[i].text, names.items[i].n);
-            if (s->total.base == TF_COST_NONE && before.base != TF_COST_NONE) {
-                s->total = before; /* this one cannot be written */
-                s->n = n_before;
-            }
-            more -= s->n > n_before;
+    for (size_t i = 0; i < names.n && more > 0 && status == TOKFSM_OK; i++) {
+        uint32_t n_members = s->n;
+        tf_cost before = s->total;
+        status = add_member(s, names.items[i].text, names.items[i].n);
+        if (s->total.base == TF_COST_NONE && before.base != TF_COST_NONE) {
+            s->total = before; /* this one cannot be written */
+            s->n = n_members;
         }
-        if (more > 0)
-            s->total = tokens(TF_COST_NONE);
+        more -= s->n > n_members;
     }
+    if (more > 0)
+        s->total = tokens(TF_COST_NONE);
     tf_name_list_free(&names);
     return status;
 }

@@ -2,7 +2,7 @@
  * Scalars need no expansion: what an obligation set says of a string, number, boolean or null
  * is a boolean formula, evaluated on one value (or on "some value that no enum names").
  */
-#include "numbers.h"
+#include "name_classes.h"
 
 /* Nesting of in-place applicators. The C stack holds one small frame for each. */
 enum { MAX_NESTING = 1000 };
@@ -61,6 +61,20 @@ static tokfsm_status among_values(tf_build *b, const tf_schema *s, uint32_t node
     return TOKFSM_OK;
 }
 
+/* A name is among the strings of an enum; one that is known by its class only is not. */
+static tokfsm_status among_names(tf_build *b, const tf_schema *s, const tf_name_view *name,
+                                 bool *found)
+{
+    *found = false;
+    for (uint32_t i = 0; i < s->n_values && name->text != NULL && !*found; i++) {
+        const tf_tape_node *node = &b->tape.nodes[s->values[i]];
+        TF_TRY(tf_spend(b->budget, b->err));
+        *found = node->type == TF_JSON_STRING && node->n == name->n &&
+                 (name->n == 0 || memcmp(node->text, name->text, name->n) == 0);
+    }
+    return TOKFSM_OK;
+}
+
 static bool type_admits(const tf_schema *s, const tf_scalar *v)
 {
     switch (v->type) {
@@ -68,7 +82,10 @@ static bool type_admits(const tf_schema *s, const tf_scalar *v)
     case TF_JSON_FALSE:
     case TF_JSON_TRUE: return s->types & TF_TYPE_BOOLEAN;
     case TF_JSON_STRING: return s->types & TF_TYPE_STRING;
-    default: return (s->types & TF_TYPE_NUMBER) || ((s->types & TF_TYPE_INTEGER) && v->is_integer);
+    default:
+        return (s->types & TF_TYPE_NUMBER) ||
+               ((s->types & TF_TYPE_INTEGER) && v->is_integer &&
+                !(v->pointed && s->pointed_is_no_integer));
     }
 }
 
@@ -83,66 +100,185 @@ static bool number_holds(const tf_schema *s, const tf_scalar *v)
            (s->multiple_of == NULL || v->divides(c, s->multiple_of));
 }
 
+/*
+ * The answer is a language: which strings do. Of everything that is known whole it is one of
+ * the two that need no automaton.
+ */
+enum { NONE = 0, ALL = 1 };
+
+static tokfsm_status negation(tf_build *b, const tf_scalar *v, uint32_t *language)
+{
+    if (*language <= ALL) {
+        *language = *language == NONE ? ALL : NONE;
+        return TOKFSM_OK;
+    }
+    return tf_dfa_not(v->set->dfa, *language, b->budget, language, b->err);
+}
+
+/* *language becomes what is in both. */
+static tokfsm_status narrow(tf_build *b, const tf_scalar *v, uint32_t *language, uint32_t other)
+{
+    if (*language <= ALL || other <= ALL) {
+        *language = *language == ALL ? other : other == ALL ? *language : NONE;
+        return TOKFSM_OK;
+    }
+    uint32_t both[2] = {*language, other};
+    return tf_dfa_and(v->set->dfa, both, 2, b->budget, language, b->err);
+}
+
+/* *language becomes what is in one of them. */
+static tokfsm_status widen(tf_build *b, const tf_scalar *v, uint32_t *language, uint32_t other)
+{
+    if (*language <= ALL || other <= ALL) {
+        *language = *language == NONE ? other : other == NONE ? *language : ALL;
+        return TOKFSM_OK;
+    }
+    uint32_t both[2] = {*language, other};
+    return tf_dfa_or(v->set->dfa, both, 2, b->budget, language, b->err);
+}
+
+static tokfsm_status match(tf_build *b, const tf_scalar *v, uint32_t pattern, uint32_t *language)
+{
+    if (*language == NONE || pattern == TF_NO_PATTERN)
+        return TOKFSM_OK;
+    if (v->name != NULL) {
+        bool named;
+        TF_TRY(tf_name_matches(b, v->name, pattern, &named));
+        return narrow(b, v, language, named ? ALL : NONE);
+    }
+    if (v->set != NULL)
+        return narrow(b, v, language, tf_pattern_set_language(v->set, pattern));
+    bool matches = false;
+    if (v->text != NULL)
+        TF_TRY(tf_pattern_matches(b, pattern, v->text, v->n, &matches));
+    return narrow(b, v, language, matches ? ALL : NONE);
+}
+
+static tokfsm_status string_holds(tf_build *b, uint32_t id, const tf_scalar *v, uint32_t *language)
+{
+    const tf_schema *s = &b->ir.schemas[id];
+    uint64_t most = s->max_length < b->format_most[id] ? s->max_length : b->format_most[id];
+    if (v->lengths_as_patterns) {
+        uint32_t lengths;
+        TF_TRY(tf_pattern_of_lengths(b, s->min_length, most, &lengths));
+        TF_TRY(match(b, v, lengths, language));
+    } else if (v->n_chars < s->min_length || v->n_chars > most) {
+        *language = NONE;
+    }
+    TF_TRY(match(b, v, b->pattern_of[id], language));
+    return match(b, v, b->format_of[id], language);
+}
+
 static tokfsm_status evaluate(tf_build *b, uint32_t id, const tf_scalar *v, uint32_t nesting,
-                              bool *holds)
+                              uint32_t *language);
+
+/* *language, narrowed by what schema `id` says; nothing is asked where it is empty already. */
+static tokfsm_status also(tf_build *b, uint32_t id, const tf_scalar *v, uint32_t nesting,
+                          bool holds, uint32_t *language)
+{
+    uint32_t other;
+    if (*language == NONE || id == TF_NO_SCHEMA)
+        return TOKFSM_OK;
+    TF_TRY(evaluate(b, id, v, nesting + 1, &other));
+    if (!holds)
+        TF_TRY(negation(b, v, &other));
+    return narrow(b, v, language, other);
+}
+
+/* Exactly one of the branches. */
+static tokfsm_status one_of(tf_build *b, const tf_schema *s, const tf_scalar *v, uint32_t nesting,
+                            uint32_t *language)
+{
+    uint32_t none = ALL, one = NONE;
+    for (uint32_t i = 0; i < s->n_one_of && (none != NONE || one != NONE); i++) {
+        uint32_t branch, first = none, not_branch;
+        TF_TRY(evaluate(b, s->one_of[i], v, nesting + 1, &branch));
+        not_branch = branch;
+        TF_TRY(negation(b, v, &not_branch));
+        TF_TRY(narrow(b, v, &first, branch));
+        TF_TRY(narrow(b, v, &one, not_branch));
+        TF_TRY(widen(b, v, &one, first));
+        TF_TRY(narrow(b, v, &none, not_branch));
+    }
+    return narrow(b, v, language, one);
+}
+
+static tokfsm_status evaluate(tf_build *b, uint32_t id, const tf_scalar *v, uint32_t nesting,
+                              uint32_t *language)
 {
     const tf_schema *s = &b->ir.schemas[id];
     TF_TRY(tf_spend(b->budget, b->err));
     if (nesting > MAX_NESTING)
         return tf_fail_node(b->err, TOKFSM_E_LIMIT, &b->tape, s->node, "",
                             "schemas that apply in place are nested deeper than %d", MAX_NESTING);
-    *holds = !s->is_false && type_admits(s, v);
-    if (*holds && v->type == TF_JSON_STRING)
-        *holds = v->n_chars >= s->min_length && v->n_chars <= s->max_length;
-    if (*holds && v->type == TF_JSON_NUMBER && s->has_number)
-        *holds = number_holds(s, v);
-    if (*holds && s->has_values)
-        TF_TRY(among_values(b, s, v->node, holds));
-    if (*holds && s->reference != TF_NO_SCHEMA)
-        TF_TRY(evaluate(b, s->reference, v, nesting + 1, holds));
-    if (*holds && s->not_schema != TF_NO_SCHEMA) {
-        TF_TRY(evaluate(b, s->not_schema, v, nesting + 1, holds));
-        *holds = !*holds;
+    *language = !s->is_false && type_admits(s, v) ? ALL : NONE;
+    if (*language == ALL && v->type == TF_JSON_NUMBER && s->has_number && !number_holds(s, v))
+        *language = NONE;
+    if (*language == ALL && s->has_values) {
+        bool among;
+        TF_TRY(v->name != NULL ? among_names(b, s, v->name, &among)
+                               : among_values(b, s, v->node, &among));
+        *language = among ? ALL : NONE;
     }
-    if (*holds && s->if_schema != TF_NO_SCHEMA) {
-        bool condition;
-        TF_TRY(evaluate(b, s->if_schema, v, nesting + 1, &condition));
-        uint32_t then = condition ? s->then_schema : s->else_schema;
-        if (then != TF_NO_SCHEMA)
-            TF_TRY(evaluate(b, then, v, nesting + 1, holds));
+    if (*language == ALL && v->type == TF_JSON_STRING && s->has_string)
+        TF_TRY(string_holds(b, id, v, language));
+    TF_TRY(also(b, s->reference, v, nesting, true, language));
+    TF_TRY(also(b, s->not_schema, v, nesting, false, language));
+    if (*language != NONE && s->if_schema != TF_NO_SCHEMA) {
+        uint32_t then, otherwise;
+        TF_TRY(evaluate(b, s->if_schema, v, nesting + 1, &then));
+        otherwise = then;
+        TF_TRY(negation(b, v, &otherwise));
+        TF_TRY(also(b, s->then_schema, v, nesting, true, &then));
+        TF_TRY(also(b, s->else_schema, v, nesting, true, &otherwise));
+        TF_TRY(widen(b, v, &then, otherwise));
+        TF_TRY(narrow(b, v, language, then));
     }
-    if (*holds && s->has_one_of) {
-        uint32_t n = 0;
-        for (uint32_t i = 0; i < s->n_one_of && n < 2; i++) {
-            bool one;
-            TF_TRY(evaluate(b, s->one_of[i], v, nesting + 1, &one));
-            n += one;
+    if (*language != NONE && s->has_one_of)
+        TF_TRY(one_of(b, s, v, nesting, language));
+    for (uint32_t i = 0; i < s->n_all_of; i++)
+        TF_TRY(also(b, s->all_of[i], v, nesting, true, language));
+    if (*language != NONE && s->has_any_of) {
+        uint32_t any = NONE, branch;
+        for (uint32_t i = 0; i < s->n_any_of && any != ALL; i++) {
+            TF_TRY(evaluate(b, s->any_of[i], v, nesting + 1, &branch));
+            TF_TRY(widen(b, v, &any, branch));
         }
-        *holds = n == 1;
+        TF_TRY(narrow(b, v, language, any));
     }
-    for (uint32_t i = 0; i < s->n_all_of && *holds; i++)
-        TF_TRY(evaluate(b, s->all_of[i], v, nesting + 1, holds));
-    if (*holds && s->has_any_of) {
-        *holds = false;
-        for (uint32_t i = 0; i < s->n_any_of && !*holds; i++)
-            TF_TRY(evaluate(b, s->any_of[i], v, nesting + 1, holds));
+    return TOKFSM_OK;
+}
+
+tokfsm_status tf_evaluate_schema(tf_build *b, uint32_t id, const tf_scalar *scalar,
+                                 uint32_t *language)
+{
+    return evaluate(b, id, scalar, 0, language);
+}
+
+tokfsm_status tf_evaluate_language(tf_build *b, const tf_oset *oset, const tf_scalar *scalar,
+                                   uint32_t *language)
+{
+    *language = ALL;
+    for (uint32_t i = 0; i < oset->n && *language != NONE; i++) {
+        uint32_t index = tf_obligation_index(oset->items[i]), tag = tf_obligation_tag(oset->items[i]);
+        uint32_t one = NONE;
+        if (tag == TF_HOLDS || tag == TF_FAILS)
+            TF_TRY(evaluate(b, index, scalar, 0, &one));
+        else if (scalar->node != TF_TAPE_NONE &&
+                 tf_tape_equal(&b->tape, index, &b->tape, scalar->node))
+            one = ALL;
+        if (tag == TF_FAILS || tag == TF_DIFFERS)
+            TF_TRY(negation(b, scalar, &one));
+        TF_TRY(narrow(b, scalar, language, one));
     }
     return TOKFSM_OK;
 }
 
 tokfsm_status tf_evaluate(tf_build *b, const tf_oset *oset, const tf_scalar *scalar, bool *holds)
 {
-    *holds = true;
-    for (uint32_t i = 0; i < oset->n && *holds; i++) {
-        uint32_t index = tf_obligation_index(oset->items[i]), tag = tf_obligation_tag(oset->items[i]);
-        if (tag == TF_HOLDS || tag == TF_FAILS)
-            TF_TRY(evaluate(b, index, scalar, 0, holds));
-        else
-            *holds = scalar->node != TF_TAPE_NONE &&
-                     tf_tape_equal(&b->tape, index, &b->tape, scalar->node);
-        if (tag == TF_FAILS || tag == TF_DIFFERS)
-            *holds = !*holds;
-    }
+    uint32_t language;
+    TF_TRY(tf_evaluate_language(b, oset, scalar, &language));
+    *holds = language != NONE;
     return TOKFSM_OK;
 }
 
@@ -152,59 +288,94 @@ tokfsm_status tf_may_equal(tf_build *b, const tf_oset *oset, uint32_t node, bool
     if (n->type == TF_JSON_NUMBER)
         return tf_numbers_may_equal(b, oset, node, may);
     tf_scalar scalar = {.type = n->type, .node = node};
+    if (n->type == TF_JSON_STRING) {
+        scalar.text = n->text;
+        scalar.n = n->n;
+    }
     for (uint32_t i = 0; n->type == TF_JSON_STRING && i < n->n; i++)
         scalar.n_chars += ((uint8_t)n->text[i] & 0xC0u) != 0x80u;
     return tf_evaluate(b, oset, &scalar, may);
 }
 
 /* Depth-first over in-place applicators, each schema once. */
+typedef struct in_place {
+    tf_build *b;
+    uint32_t *marks; /* a bit each schema */
+    struct { uint32_t *items; size_t n, capacity; } stack;
+} in_place;
+
+static tokfsm_status in_place_push(in_place *p, uint32_t id)
+{
+    if (p->marks[id / 32] >> (id % 32) & 1u)
+        return TOKFSM_OK;
+    p->marks[id / 32] |= (uint32_t)1 << (id % 32);
+    if (!tf_grow(&p->b->arena.allocator, (void **)&p->stack.items, p->stack.n, &p->stack.capacity,
+                 sizeof *p->stack.items))
+        return tf_fail(p->b->err, TOKFSM_E_NOMEM, "no memory while compiling");
+    p->stack.items[p->stack.n++] = id;
+    return TOKFSM_OK;
+}
+
+static tokfsm_status in_place_run(in_place *p, tf_schema_visitor schema, void *context)
+{
+    while (p->stack.n > 0) {
+        const tf_schema *s = &p->b->ir.schemas[p->stack.items[--p->stack.n]];
+        TF_TRY(tf_spend(p->b->budget, p->b->err));
+        TF_TRY(schema(p->b, context, s));
+        for (uint32_t j = 0;; j++) {
+            uint32_t child = tf_in_place(s, j);
+            if (child == TF_NO_SCHEMA)
+                break;
+            TF_TRY(in_place_push(p, child));
+        }
+    }
+    return TOKFSM_OK;
+}
+
+static tokfsm_status in_place_begin(tf_build *b, in_place *p)
+{
+    size_t n_bytes = ((size_t)b->ir.n_schemas + 31) / 32 * sizeof *p->marks;
+    *p = (in_place){.b = b, .marks = tf_allocate(&b->arena.allocator, n_bytes)};
+    if (p->marks == NULL)
+        return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
+    memset(p->marks, 0, n_bytes);
+    return TOKFSM_OK;
+}
+
+static void in_place_end(in_place *p)
+{
+    tf_release(&p->b->arena.allocator, p->stack.items);
+    tf_release(&p->b->arena.allocator, p->marks);
+}
+
+tokfsm_status tf_visit_schema(tf_build *b, uint32_t id, tf_schema_visitor schema, void *context)
+{
+    in_place p;
+    TF_TRY(in_place_begin(b, &p));
+    tokfsm_status status = in_place_push(&p, id);
+    if (status == TOKFSM_OK)
+        status = in_place_run(&p, schema, context);
+    in_place_end(&p);
+    return status;
+}
+
 tokfsm_status tf_visit_in_place(tf_build *b, const tf_value *value, tf_schema_visitor schema,
                                 tf_node_visitor equals, void *context)
 {
-    tokfsm_allocator *a = &b->arena.allocator;
-    struct { uint32_t *items; size_t n, capacity; } stack = {0};
-    uint32_t *marks = NULL;
+    in_place p;
+    TF_TRY(in_place_begin(b, &p));
     tokfsm_status status = TOKFSM_OK;
-    size_t n_mark_words = ((size_t)b->ir.n_schemas + 31) / 32;
-    marks = tf_allocate(a, n_mark_words * sizeof *marks);
-    if (marks == NULL)
-        return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
-    memset(marks, 0, n_mark_words * sizeof *marks);
     for (uint32_t i = 0; i < value->n && status == TOKFSM_OK; i++) {
         const tf_oset *oset = tf_value_oset(b, value, i);
         for (uint32_t k = 0; k < oset->n && status == TOKFSM_OK; k++) {
             uint32_t index = tf_obligation_index(oset->items[k]);
             uint32_t tag = tf_obligation_tag(oset->items[k]);
-            if (tag == TF_EQUALS || tag == TF_DIFFERS) {
-                status = equals(b, context, index);
-                continue;
-            }
-            stack.n = 0;
-            for (;;) {
-                if (!(marks[index / 32] >> (index % 32) & 1u)) {
-                    marks[index / 32] |= (uint32_t)1 << (index % 32);
-                    const tf_schema *s = &b->ir.schemas[index];
-                    status = schema(b, context, s);
-                    for (uint32_t j = 0; status == TOKFSM_OK; j++) {
-                        uint32_t child = tf_in_place(s, j);
-                        if (child == TF_NO_SCHEMA)
-                            break;
-                        if (!tf_grow(a, (void **)&stack.items, stack.n, &stack.capacity,
-                                     sizeof *stack.items))
-                            status = tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
-                        else
-                            stack.items[stack.n++] = child;
-                    }
-                    if (status == TOKFSM_OK)
-                        status = tf_spend(b->budget, b->err);
-                }
-                if (status != TOKFSM_OK || stack.n == 0)
-                    break;
-                index = stack.items[--stack.n];
-            }
+            status = tag == TF_EQUALS || tag == TF_DIFFERS ? equals(b, context, index)
+                                                           : in_place_push(&p, index);
+            if (status == TOKFSM_OK)
+                status = in_place_run(&p, schema, context);
         }
     }
-    tf_release(a, stack.items);
-    tf_release(a, marks);
+    in_place_end(&p);
     return status;
 }

@@ -12,6 +12,7 @@
  *
  * Not of any schema is pushed inwards; what it comes down to are facts (negate.c).
  */
+#include "name_classes.h"
 #include "unevaluated.h"
 
 static tokfsm_status no_memory(tf_build *b)
@@ -253,8 +254,11 @@ static tokfsm_status expand_outside(expansion *e, partial *p, uint32_t at)
     }
     tf_name_list_free(&names);
     TF_TRY(status);
-    tf_oset *other;
-    TF_TRY(tf_member_oset(b, &so_far, NULL, 0, &other));
+    const tf_name_classes *classes;
+    tf_oset *other = NULL;
+    TF_TRY(tf_name_classes_own(b, &so_far, &classes));
+    for (uint32_t i = 0; i < classes->n && other == NULL; i++)
+        TF_TRY(tf_other_oset(b, &so_far, classes, i, &other));
     if (other != NULL) {
         /* Names that no atom speaks of are admitted: one may be the witness. */
         if (!b->ir.schemas[s->additional].is_false)

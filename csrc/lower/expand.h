@@ -63,12 +63,12 @@ typedef struct whole {
 } whole;
 
 /* What the atoms so far come down to. */
-typedef struct view {
+typedef struct outlook {
     tf_alternative atoms;
     tf_name_list required;
     uint64_t low, high; /* members or items */
     bool other;         /* objects: names that no atom speaks of may be there */
-} view;
+} outlook;
 
 typedef struct expansion {
     tf_build *b;
@@ -79,7 +79,7 @@ typedef struct expansion {
     struct { task *items; size_t n, capacity; } splice; /* what replaces a task */
     struct { tf_obligation *items; size_t n, capacity; } atoms;
     struct { struct memo *items; uint32_t n_slots, n; } choices; /* by what they come from */
-    view view;
+    outlook view;
     tf_arena scratch;     /* choices and whole alternatives */
     tf_arena stack;       /* partials, given back as the walk backs up */
     tokfsm_status status; /* of making choices; sticky */

@@ -5,6 +5,8 @@
  */
 #include "explore.h"
 
+#include "patterns.h"
+
 static tokfsm_status check_size(const tf_build *b)
 {
     if (b->arena.n_bytes > b->machine.limits.automaton_bytes)
@@ -29,7 +31,7 @@ static tokfsm_status literal_costs(tf_build *b, const tf_strings *s, bool name)
 
 static tokfsm_status explore_kind(tf_build *b, const tf_kind *kind)
 {
-    uint32_t n = kind->is_object ? kind->n_names + 1 : kind->n_classes;
+    uint32_t n = tf_kind_n_edges(kind);
     for (uint32_t i = 0; i < n; i++) {
         const tf_edge *edge;
         TF_TRY(tf_build_edge(b, kind, i, &edge));
@@ -82,6 +84,28 @@ static tokfsm_status explore_number(tf_build *b, tf_nstate *state)
     return check_size(b);
 }
 
+/* States of all contents made so far; more of them are made on the way. */
+static tokfsm_status explore_contents(tf_build *b)
+{
+    for (size_t i = 0; i < b->contents.n; i++)
+        for (uint32_t k = 0;; k++) {
+            tf_content_state *state = tf_build_content_state(b, (uint32_t)i, k);
+            if (state == NULL)
+                break;
+            for (uint32_t class = 0; class < state->content->n_classes; class++) {
+                const tf_content_state *next;
+                TF_TRY(tf_build_content_next(b, state, class, &next));
+            }
+            const uint32_t *cost = atomic_load_explicit(&state->cost, memory_order_relaxed);
+            if (cost == NULL) {
+                TF_TRY(tf_build_content_cost(b, state, &cost));
+                atomic_store_explicit(&state->cost, cost, memory_order_release);
+            }
+            TF_TRY(check_size(b));
+        }
+    return TOKFSM_OK;
+}
+
 tokfsm_status tf_explore_containers(tf_build *b)
 {
     for (size_t i = 0; i < b->values.n; i++) {
@@ -90,7 +114,7 @@ tokfsm_status tf_explore_containers(tf_build *b)
             TF_TRY(tf_build_kind(b, b->values.items[i], object, &kind));
             if (kind == &tf_no_kind)
                 continue;
-            uint32_t n = kind->is_object ? kind->n_names + 1 : kind->n_classes;
+            uint32_t n = tf_kind_n_edges(kind);
             for (uint32_t k = 0; k < n; k++) {
                 const tf_edge *edge;
                 TF_TRY(tf_build_edge(b, kind, k, &edge));
@@ -114,6 +138,8 @@ tokfsm_status tf_explore(tf_build *b, tf_budget *budget, tokfsm_error *err)
         else
             status = explore_number(b, b->nstates.items[state++]);
     }
+    if (status == TOKFSM_OK)
+        status = explore_contents(b);
     b->budget = NULL;
     b->err = NULL;
     return status;

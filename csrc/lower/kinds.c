@@ -1,7 +1,7 @@
 /* Objects and arrays of a value position, and what their members and items are held against. */
 #include <stdlib.h>
 
-#include "build.h"
+#include "name_classes.h"
 
 static tokfsm_status no_memory(tf_build *b)
 {
@@ -159,9 +159,14 @@ static tokfsm_status mark_rank(void *context, const char *text, uint32_t n)
     return TOKFSM_OK;
 }
 
-static tokfsm_status make_object(tf_build *b, const alternatives *all, tf_kind *kind)
+static tokfsm_status make_object(tf_build *b, const alternatives *all, tf_kind *kind,
+                                 tf_kind_build *build)
 {
     TF_TRY(make_names(b, all, kind));
+    TF_TRY(tf_name_classes_of(b, all->items, all->n, kind->names.literals, kind->n_names,
+                              &build->name_classes));
+    kind->names.content = build->name_classes->content;
+    kind->n_others = build->name_classes->n;
     tokfsm_status status = TOKFSM_OK;
     bool ordered = b->machine.options.property_order == TOKFSM_ORDER_SCHEMA;
     uint64_t table = (uint64_t)all->n * kind->n_names * (ordered ? sizeof(uint32_t) : 1);
@@ -173,7 +178,7 @@ static tokfsm_status make_object(tf_build *b, const alternatives *all, tf_kind *
     uint32_t *rank = NULL;
     if (ordered)
         rank = tf_take(b, (size_t)all->n * kind->n_names * sizeof *rank, &status);
-    kind->edges = tf_take(b, ((size_t)kind->n_names + 1) * sizeof *kind->edges, &status);
+    kind->edges = tf_take(b, tf_kind_n_edges(kind) * sizeof *kind->edges, &status);
     uint64_t *min = tf_take(b, all->n * sizeof *min, &status);
     uint64_t *max = tf_take(b, all->n * sizeof *max, &status);
     uint64_t *needs_other = tf_take(b, tf_words_for(all->n) * sizeof *needs_other, &status);
@@ -299,7 +304,7 @@ tokfsm_status tf_build_kind(tf_build *b, const tf_value *value, bool object, con
     made->outcome = (const uint64_t *const *)all.outcome;
     build->alternatives = all.items;
     made->build = build;
-    TF_TRY(object ? make_object(b, &all, made) : make_array(b, &all, made));
+    TF_TRY(object ? make_object(b, &all, made, build) : make_array(b, &all, made));
     if (!tf_grow(&b->arena.allocator, (void **)&b->kinds.items, b->kinds.n, &b->kinds.capacity,
                  sizeof *b->kinds.items))
         return no_memory(b);
@@ -318,9 +323,12 @@ static tokfsm_status child_oset(tf_build *b, const tf_kind *kind, uint32_t a, ui
     const tf_alternative *alternative = build->alternatives[a];
     *oset = NULL;
     if (kind->is_object) {
-        const tf_literal *name = index < kind->n_names ? &kind->names.literals[index] : NULL;
-        TF_TRY(tf_member_oset(b, alternative, name ? (const char *)name->text : NULL,
-                              name ? name->n_text : 0, oset));
+        if (index < kind->n_names) {
+            const tf_literal *name = &kind->names.literals[index];
+            TF_TRY(tf_member_oset(b, alternative, (const char *)name->text, name->n_text, oset));
+        } else {
+            TF_TRY(tf_other_oset(b, alternative, build->name_classes, index - kind->n_names, oset));
+        }
     } else if (kind->first[index] < kind->max_items[a]) {
         TF_TRY(tf_item_oset(b, alternative, kind->first[index], oset));
     }

@@ -107,6 +107,10 @@ static tokfsm_status schema_ways(expansion *e, uint32_t id, choice *c)
                             "%s beside what applies in place and evaluates is not supported where "
                             "the schema must fail",
                             e->object ? "unevaluatedProperties" : "unevaluatedItems");
+    if (e->object && (s->n_pattern_properties > 0 || s->property_names != TF_NO_SCHEMA))
+        return tf_fail_node(e->b->err, TOKFSM_E_UNSUPPORTED, &e->b->tape, s->node,
+                            s->n_pattern_properties > 0 ? "patternProperties" : "propertyNames",
+                            "names by patterns are not supported where the schema must fail");
     if (e->object)
         object_ways(e, s, id, c);
     else

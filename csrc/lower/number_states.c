@@ -79,9 +79,9 @@ static tokfsm_status fill_compared(tf_build *b, const state_build *s, uint64_t *
         return TOKFSM_OK;
     }
     ending e = {s->of, s};
-    bool is_integer = !s->inexact && !(pointed && b->ir.draft == TOKFSM_DRAFT_4);
-    tf_scalar scalar = {.type = TF_JSON_NUMBER, .node = TF_TAPE_NONE, .is_integer = is_integer,
-                        .compare = compare_ending, .divides = ending_divides, .context = &e};
+    tf_scalar scalar = {.type = TF_JSON_NUMBER, .node = TF_TAPE_NONE, .is_integer = !s->inexact,
+                        .pointed = pointed, .compare = compare_ending,
+                        .divides = ending_divides, .context = &e};
     return tf_numbers_evaluate(b, s->of->value, &scalar, end);
 }
 
@@ -90,7 +90,6 @@ static tokfsm_status fill_outcomes(tf_build *b, const state_build *s, uint64_t *
 {
     const numbers *of = s->of;
     uint32_t n_words = of->rules.n_words;
-    bool draft_4 = b->ir.draft == TOKFSM_DRAFT_4;
     if (tf_numbers_compare(of) && s->phase < EXP)
         return fill_compared(b, s, end);
     if (s->phase >= EXP) {
@@ -100,11 +99,12 @@ static tokfsm_status fill_outcomes(tf_build *b, const state_build *s, uint64_t *
         return TOKFSM_OK;
     }
     bool pointed = s->phase == POINT || s->phase == FRACTION;
-    bool integer_left = !s->inexact && !(pointed && draft_4);
+    bool integer_left = true;
     for (uint32_t i = 0; i < s->n && pointed; i++) /* the one integer left is a constant */
         integer_left = integer_left && s->of->constants[s->agreeing[i]].n_fraction > 0;
     for (uint32_t w = 0; w < n_words; w++)
-        live[w] = of->fraction[w] | (integer_left ? of->integer[w] : 0);
+        live[w] = of->fraction[w] | (s->inexact || !integer_left ? 0 : of->pointed[w]) |
+                  (pointed ? 0 : of->integer[w]);
     for (uint32_t i = 0; i < s->n; i++) {
         const constant *c = &of->constants[s->agreeing[i]];
         for (uint32_t w = 0; w < n_words; w++)
@@ -114,7 +114,7 @@ static tokfsm_status fill_outcomes(tf_build *b, const state_build *s, uint64_t *
     if (s->phase == ZERO || s->phase == INTEGER)
         memcpy(end, reached ? reached->plain : of->integer, n_words * sizeof *end);
     else if (s->phase == FRACTION)
-        memcpy(end, reached ? reached->pointed : integer_left ? of->integer : of->fraction,
+        memcpy(end, reached ? reached->pointed : s->inexact ? of->fraction : of->pointed,
                n_words * sizeof *end);
     return TOKFSM_OK;
 }
@@ -412,6 +412,22 @@ static tokfsm_status mark_fractional(tf_build *b, const state_build *s, uint64_t
     return TOKFSM_OK;
 }
 
+/* Who takes 2.0, but not 2: some schema of the text tells integers by their spelling. */
+static tokfsm_status mark_pointed(tf_build *b, const state_build *s, const uint64_t *end,
+                                  uint64_t *integers_only)
+{
+    uint64_t holds[TF_MAX_WORDS] = {0};
+    ending e = {s->of, s};
+    const constant *reached = constant_here(s);
+    tf_scalar scalar = {.type = TF_JSON_NUMBER, .node = TF_TAPE_NONE, .is_integer = true,
+                        .compare = compare_ending, .divides = ending_divides, .context = &e};
+    if (reached == NULL)
+        TF_TRY(tf_numbers_evaluate(b, s->of->value, &scalar, holds));
+    for (uint32_t w = 0; w < s->of->rules.n_words; w++)
+        integers_only[w] &= ~(end[w] & ~(reached != NULL ? reached->plain[w] : holds[w]));
+    return TOKFSM_OK;
+}
+
 /* The spelling rules, from which ends are satisfied; and no way into what is dead. */
 static tokfsm_status settle_rules(tf_build *b, const numbers *of, size_t first)
 {
@@ -430,6 +446,8 @@ static tokfsm_status settle_rules(tf_build *b, const numbers *of, size_t first)
         }
         if (build->phase == FRACTION && build->inexact)
             TF_TRY(mark_fractional(b, build, integers_only));
+        else if (build->phase == FRACTION && b->ir.pointed_is_no_integer)
+            TF_TRY(mark_pointed(b, build, state->end, integers_only));
         for (uint32_t class = 0; class < TF_N_CLASSES; class++) {
             const tf_nstate *next = atomic_load_explicit(&state->next[class], memory_order_relaxed);
             if (next != NULL && next != &tf_number_dead && !tf_words_any(next->live, n_words))

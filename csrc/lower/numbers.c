@@ -126,8 +126,8 @@ tokfsm_status tf_numbers_may_equal(tf_build *b, const tf_oset *oset, uint32_t no
                             .compare = cautious_compare, .divides = cautious_divides};
         if (!unsure)
             status = tf_evaluate(b, oset, &scalar, may);
-        if (status == TOKFSM_OK && !*may && scalar.is_integer && b->ir.draft == TOKFSM_DRAFT_4) {
-            scalar.is_integer = false; /* spelled with a point */
+        if (status == TOKFSM_OK && !*may && b->ir.pointed_is_no_integer) {
+            scalar.pointed = true;
             status = tf_evaluate(b, oset, &scalar, may);
         }
         if (unsure)
@@ -151,13 +151,14 @@ tokfsm_status tf_numbers_evaluate(tf_build *b, const tf_value *value, const tf_s
 
 /* Outcome of the number at a tape node; of one that is no constant, where nothing compares. */
 static tokfsm_status outcome_of(tf_build *b, const numbers *of, const constant *c, bool is_integer,
-                                const uint64_t **outcome)
+                                bool pointed, const uint64_t **outcome)
 {
     tokfsm_status status = TOKFSM_OK;
     uint64_t *words = tf_take(b, of->value->n_words * sizeof *words, &status);
     if (status != TOKFSM_OK)
         return status;
-    tf_scalar scalar = {.type = TF_JSON_NUMBER, .node = TF_TAPE_NONE, .is_integer = is_integer};
+    tf_scalar scalar = {.type = TF_JSON_NUMBER, .node = TF_TAPE_NONE, .is_integer = is_integer,
+                        .pointed = pointed};
     if (c != NULL) {
         scalar.node = c->node;
         scalar.context = &c->value;
@@ -191,7 +192,6 @@ static tokfsm_status make_constants(tf_build *b, gathering *g, numbers *of)
     if (status != TOKFSM_OK)
         return status;
     size_t n_bytes = value->n_words * sizeof(uint64_t);
-    bool draft_4 = b->ir.draft == TOKFSM_DRAFT_4;
     if (g->constants.n > 1)
         qsort(g->constants.items, g->constants.n, sizeof *g->constants.items, compare_constants);
     for (size_t i = 0; i < g->constants.n; i++) {
@@ -200,16 +200,15 @@ static tokfsm_status make_constants(tf_build *b, gathering *g, numbers *of)
         if (i > 0 && tf_decimal_compare(&g->constants.items[i - 1].value, &c.value) == 0)
             continue;
         bool is_integer = tf_decimal_is_integer(&c.value);
-        TF_TRY(outcome_of(b, of, &c, is_integer, &c.plain));
-        /* Draft 4 tells integers by their spelling: 1.0 is none. */
-        TF_TRY(outcome_of(b, of, &c, is_integer && !draft_4, &c.pointed));
+        TF_TRY(outcome_of(b, of, &c, is_integer, false, &c.plain));
+        TF_TRY(outcome_of(b, of, &c, is_integer, true, &c.pointed));
         if (!within_digits(b, &c) || c.n_fraction > 0)
             c.plain = nothing;
         if (!within_digits(b, &c))
             c.pointed = nothing;
         /* Where something compares, every end is evaluated: a constant is one of them. */
         const uint64_t *plain = c.n_fraction > 0 ? nothing : of->integer;
-        const uint64_t *pointed = is_integer && !draft_4 ? of->integer : of->fraction;
+        const uint64_t *pointed = is_integer ? of->pointed : of->fraction;
         if (!tf_numbers_compare(of) && memcmp(c.plain, plain, n_bytes) == 0 &&
             memcmp(c.pointed, pointed, n_bytes) == 0)
             continue; /* like all other numbers */
@@ -280,18 +279,19 @@ static tokfsm_status make_numbers(tf_build *b, const tf_value *value, gathering 
         *made = of;
         return make_constants(b, g, of);
     }
-    TF_TRY(outcome_of(b, of, NULL, true, &of->integer));
-    TF_TRY(outcome_of(b, of, NULL, false, &of->fraction));
+    TF_TRY(outcome_of(b, of, NULL, true, false, &of->integer));
+    TF_TRY(outcome_of(b, of, NULL, true, true, &of->pointed));
+    TF_TRY(outcome_of(b, of, NULL, false, true, &of->fraction));
     TF_TRY(make_constants(b, g, of));
     for (uint32_t w = 0; w < value->n_words; w++) {
-        integers_only[w] = ~of->fraction[w];
-        any_number[w] = of->fraction[w] & of->integer[w];
+        /* A schema that asks for 2.0, not 2, has no other spelling. */
+        integers_only[w] = ~of->fraction[w] & ~(of->pointed[w] & ~of->integer[w]);
+        any_number[w] = of->fraction[w] & of->integer[w] & of->pointed[w];
     }
     for (uint32_t k = 0; k < of->n_constants; k++) {
         const constant *c = &of->constants[k];
         for (uint32_t w = 0; w < value->n_words; w++) {
-            if (c->n_fraction > 0)
-                integers_only[w] &= ~c->pointed[w];
+            integers_only[w] &= ~(c->n_fraction > 0 ? c->pointed[w] : c->pointed[w] & ~c->plain[w]);
             if (within_digits(b, c)) /* what has no spelling cannot be missed */
                 any_number[w] &= c->pointed[w];
         }

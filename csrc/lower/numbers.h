@@ -20,8 +20,9 @@ typedef struct numbers {
     constant *constants;
     uint32_t n_constants;
     tf_number_facts facts;
-    const uint64_t *integer, *fraction; /* outcomes of numbers that are no constant; without
-                                           bounds and divisors (else each end is evaluated) */
+    /* Outcomes of numbers that are no constant; without bounds and divisors (else each end is
+       evaluated): of 2, of 2.0, of 2.5. */
+    const uint64_t *integer, *pointed, *fraction;
     uint32_t id;
 } numbers;
 
@@ -37,8 +38,6 @@ uint32_t tf_constant_digit(const constant *c, bool fraction, uint32_t i);
 /* Set the bits of the obligations of `value` that the number meets. */
 tokfsm_status tf_numbers_evaluate(tf_build *b, const tf_value *value, const tf_scalar *scalar,
                                   uint64_t *words);
-/* See tf_may_equal. */
-tokfsm_status tf_numbers_may_equal(tf_build *b, const tf_oset *oset, uint32_t node, bool *may);
 /* Strike out of `integers_only` who admits a number that the schema writes with a point. */
 tokfsm_status tf_numbers_pointed(tf_build *b, const tf_value *value, uint64_t *integers_only);
 

@@ -117,13 +117,54 @@ static bool closed_by_option(const tf_build *b, const tf_alternative *alternativ
     return has_properties;
 }
 
-tokfsm_status tf_member_oset(tf_build *b, const tf_alternative *alternative, const char *name,
-                             uint32_t n_name, tf_oset **oset)
+/* What a schema that holds asks of a member: appended to the list. */
+static tokfsm_status ask_member(tf_build *b, const tf_schema *s, const tf_name_view *name,
+                                tf_obligation *list, uint32_t *n, bool *declared, bool *admits)
 {
+    bool evaluated = false;
+    if (s->property_names != TF_NO_SCHEMA) {
+        TF_TRY(tf_name_meets(b, name, s->property_names, admits));
+        if (!*admits)
+            return TOKFSM_OK;
+    }
+    uint32_t id = name->text == NULL ? TF_NO_SCHEMA
+                                     : tf_ir_property(&b->ir, s, name->text, name->n);
+    if (id != TF_NO_SCHEMA) {
+        list[(*n)++] = tf_obligation_of(id, TF_HOLDS);
+        evaluated = true;
+    }
+    for (uint32_t i = 0; i < s->n_pattern_properties; i++) {
+        bool matches;
+        TF_TRY(tf_name_matches(b, name, s->pattern_properties[i].number, &matches));
+        if (matches)
+            list[(*n)++] = tf_obligation_of(s->pattern_properties[i].schema, TF_HOLDS);
+        evaluated |= matches;
+    }
+    *declared |= evaluated;
+    if (!evaluated && s->additional != TF_NO_SCHEMA)
+        list[(*n)++] = tf_obligation_of(s->additional, TF_HOLDS);
+    return TOKFSM_OK;
+}
+
+/* The most obligations that one member can have. */
+static size_t most_asked(const tf_build *b, const tf_alternative *alternative)
+{
+    size_t n = alternative->n_atoms;
+    for (uint32_t i = 0; i < alternative->n_atoms; i++)
+        if (tf_obligation_tag(alternative->atoms[i]) == TF_HOLDS)
+            n += schema_of(b, alternative->atoms[i])->n_pattern_properties;
+    return n;
+}
+
+static tokfsm_status named_oset(tf_build *b, const tf_alternative *alternative,
+                                const tf_name_view *view, tf_oset **oset)
+{
+    const char *name = view->text;
+    uint32_t n_name = view->n;
     *oset = NULL;
     tf_obligation small[32], *list = small;
-    if (alternative->n_atoms > 32 &&
-        (list = tf_arena_take(&b->arena, alternative->n_atoms * sizeof *list)) == NULL)
+    size_t n_most = most_asked(b, alternative);
+    if (n_most > 32 && (list = tf_arena_take(&b->arena, n_most * sizeof *list)) == NULL)
         return no_memory(b);
     uint32_t n = 0;
     bool declared = false;
@@ -149,22 +190,33 @@ tokfsm_status tf_member_oset(tf_build *b, const tf_alternative *alternative, con
                 return TOKFSM_OK;
             bool evaluated = fact->kind != TF_UNEVALUATED;
             if (!evaluated)
-                TF_TRY(tf_is_evaluated(b, fact, name, n_name, &evaluated));
+                TF_TRY(tf_is_evaluated(b, fact, view, &evaluated));
             if (about || !evaluated)
                 list[n++] = fact->obligation;
             continue;
         }
-        const tf_schema *s = schema_of(b, atom);
-        uint32_t id = name == NULL ? TF_NO_SCHEMA : tf_ir_property(&b->ir, s, name, n_name);
-        declared |= id != TF_NO_SCHEMA;
-        if (id == TF_NO_SCHEMA)
-            id = s->additional;
-        if (id != TF_NO_SCHEMA)
-            list[n++] = tf_obligation_of(id, TF_HOLDS);
+        bool admits = true;
+        TF_TRY(ask_member(b, schema_of(b, atom), view, list, &n, &declared, &admits));
+        if (!admits)
+            return TOKFSM_OK;
     }
     if (!declared && closed_by_option(b, alternative))
         return TOKFSM_OK;
     return tf_oset_of(b, list, n, oset);
+}
+
+tokfsm_status tf_member_oset(tf_build *b, const tf_alternative *alternative, const char *name,
+                             uint32_t n_name, tf_oset **oset)
+{
+    tf_name_view view = {.text = name, .n = n_name};
+    return named_oset(b, alternative, &view, oset);
+}
+
+tokfsm_status tf_other_oset(tf_build *b, const tf_alternative *alternative,
+                            const tf_name_classes *classes, uint32_t class, tf_oset **oset)
+{
+    tf_name_view view = {.classes = classes, .class = class};
+    return named_oset(b, alternative, &view, oset);
 }
 
 tokfsm_status tf_item_oset(tf_build *b, const tf_alternative *alternative, uint64_t i,
@@ -287,7 +339,7 @@ tokfsm_status tf_each_required(const tf_build *b, const tf_alternative *alternat
     return TOKFSM_OK;
 }
 
-tokfsm_status tf_each_name(const tf_build *b, const tf_alternative *alternative,
+tokfsm_status tf_each_name(tf_build *b, const tf_alternative *alternative,
                            tf_name_visitor visit, void *context)
 {
     for (uint32_t i = 0; i < alternative->n_atoms; i++) {
@@ -305,6 +357,8 @@ tokfsm_status tf_each_name(const tf_build *b, const tf_alternative *alternative,
             continue;
         }
         TF_TRY(each_property(schema_of(b, atom), visit, context));
+        if (schema_of(b, atom)->property_names != TF_NO_SCHEMA)
+            TF_TRY(tf_each_spelled_name(b, schema_of(b, atom)->property_names, visit, context));
     }
     return tf_each_required(b, alternative, visit, context);
 }

@@ -5,6 +5,7 @@
  */
 #include "expand.h"
 #include "hopeless.h"
+#include "name_classes.h"
 
 enum { MAX_ITEMS_LOOKED_AT = 64 };
 
@@ -48,10 +49,29 @@ static tokfsm_status count_names(expansion *e, uint64_t *n)
     return status;
 }
 
+/* What is asked of names that no atom speaks of, where no pattern tells them apart; else
+   *known is false, and nothing is concluded from them. */
+static tokfsm_status other_names(expansion *e, tf_oset **oset, bool *known)
+{
+    static const tf_name_class all_names = {NULL, UINT64_MAX};
+    static const tf_name_classes one_class = {.n = 1, .items = &all_names};
+    tf_build *b = e->b;
+    *known = true;
+    for (uint32_t i = 0; i < e->view.atoms.n_atoms; i++) {
+        tf_obligation atom = e->view.atoms.atoms[i];
+        if (tf_obligation_tag(atom) != TF_HOLDS)
+            continue;
+        const tf_schema *s = &b->ir.schemas[tf_obligation_index(atom)];
+        *known = *known && s->n_pattern_properties == 0 && s->property_names == TF_NO_SCHEMA;
+    }
+    *oset = NULL;
+    return *known ? tf_other_oset(b, &e->view.atoms, &one_class, 0, oset) : TOKFSM_OK;
+}
+
 static tokfsm_status view_object(expansion *e, const partial *p, bool *dead)
 {
     tf_build *b = e->b;
-    view *v = &e->view;
+    outlook *v = &e->view;
     tf_name_list_clear(&v->required);
     TF_TRY(tf_each_required(b, &v->atoms, tf_name_list_add, &v->required));
     for (size_t i = 0; i < v->required.n && !*dead; i++) {
@@ -63,9 +83,10 @@ static tokfsm_status view_object(expansion *e, const partial *p, bool *dead)
     if (*dead)
         return TOKFSM_OK;
     tf_oset *oset;
-    bool none, needs_other;
-    TF_TRY(tf_member_oset(b, &v->atoms, NULL, 0, &oset));
-    TF_TRY(is_hopeless(b, oset, &none));
+    bool none = false, known, needs_other;
+    TF_TRY(other_names(e, &oset, &known));
+    if (known)
+        TF_TRY(is_hopeless(b, oset, &none));
     v->other = !none;
     tf_member_counts(b, &v->atoms, &v->low, &v->high, &needs_other);
     bool counts = v->low > 0 || v->high != TF_UNLIMITED;
@@ -86,7 +107,7 @@ static tokfsm_status view_object(expansion *e, const partial *p, bool *dead)
 static tokfsm_status view_array(expansion *e, bool *dead)
 {
     tf_build *b = e->b;
-    view *v = &e->view;
+    outlook *v = &e->view;
     tf_item_counts(b, &v->atoms, &v->low, &v->high);
     uint64_t n_prefix = tf_prefix_length(b, &v->atoms);
     for (uint64_t i = 0; i <= n_prefix && i < v->high && i < MAX_ITEMS_LOOKED_AT; i++) {
@@ -112,7 +133,7 @@ tokfsm_status tf_view_atoms(expansion *e, const partial *p, bool *dead)
             return no_memory(e->b);
         e->atoms.items[e->atoms.n++] = p->tasks[i].index;
     }
-    e->view.atoms = (tf_alternative){(uint32_t)e->atoms.n, e->atoms.items};
+    e->view.atoms = (tf_alternative){(uint32_t)e->atoms.n, e->atoms.items, NULL};
     *dead = false;
     return e->object ? view_object(e, p, dead) : view_array(e, dead);
 }
@@ -138,7 +159,7 @@ static tokfsm_status judge_asked(tf_build *b, const tf_oset *asked, tf_obligatio
     return TOKFSM_OK;
 }
 
-static verdict judge_count(const view *v, const tf_fact *fact)
+static verdict judge_count(const outlook *v, const tf_fact *fact)
 {
     return fact->min > v->high || fact->max < v->low     ? DEAD
            : fact->min <= v->low && fact->max >= v->high ? MET
@@ -187,7 +208,7 @@ static tokfsm_status judge_fact(expansion *e, uint32_t *index, verdict *v)
 {
     tf_build *b = e->b;
     const tf_fact *fact = &b->facts.items[*index];
-    const view *seen = &e->view;
+    const outlook *seen = &e->view;
     tf_oset *oset;
     switch (fact->kind) {
     case TF_MEMBER:
@@ -228,8 +249,10 @@ static tokfsm_status judge_outside(expansion *e, uint32_t id, verdict *v)
     bool none = true;
     tokfsm_status status = TOKFSM_OK;
     if (e->view.other) {
-        status = tf_member_oset(b, &e->view.atoms, NULL, 0, &oset);
-        if (status == TOKFSM_OK)
+        bool known;
+        status = other_names(e, &oset, &known);
+        none = known;
+        if (status == TOKFSM_OK && known)
             status = tf_hopeless_with(b, oset, fails, &none);
     }
     if (status == TOKFSM_OK)

@@ -3,6 +3,7 @@
  * their required members and first items only. A set that depends on itself alone has no value.
  */
 #include "names.h"
+#include "name_classes.h"
 
 static tokfsm_status no_memory(tf_build *b)
 {
@@ -29,7 +30,8 @@ static bool plainly_satisfiable(const tf_build *b, const tf_oset *oset)
         return false;
     return (s->types & (TF_TYPE_NULL | TF_TYPE_BOOLEAN)) ||
            ((s->types & (TF_TYPE_INTEGER | TF_TYPE_NUMBER)) && !s->has_number) ||
-           ((s->types & TF_TYPE_STRING) && s->min_length <= s->max_length) ||
+           ((s->types & TF_TYPE_STRING) && s->min_length <= s->max_length &&
+            b->pattern_of[s - b->ir.schemas] == TF_NO_PATTERN && b->format_of[s - b->ir.schemas] == TF_NO_PATTERN) ||
            ((s->types & TF_TYPE_OBJECT) && s->n_required == 0 && s->min_properties == 0) ||
            ((s->types & TF_TYPE_ARRAY) && s->min_items == 0);
 }
@@ -96,11 +98,35 @@ tokfsm_status tf_each_choice(tf_build *b, const tf_alternative *alternative,
     tf_member_counts(b, alternative, &min, &max, &needs_other);
     if (min == 0 && !needs_other)
         return TOKFSM_OK; /* nothing is to be chosen */
-    tf_oset *other;
-    TF_TRY(tf_member_oset(b, alternative, NULL, 0, &other));
-    TF_TRY(visit(context, other));
+    const tf_name_classes *classes;
+    TF_TRY(tf_name_classes_own(b, alternative, &classes));
+    for (uint32_t i = 0; i < classes->n; i++) {
+        tf_oset *other;
+        TF_TRY(tf_other_oset(b, alternative, classes, i, &other));
+        TF_TRY(visit(context, other));
+    }
     needs need = {b, alternative, visit, context};
     return tf_each_name(b, alternative, need_member, &need);
+}
+
+/* Names beside those that the alternative speaks of, under which a value can be written. */
+static tokfsm_status count_others(tf_build *b, const tf_alternative *alternative,
+                                  tokfsm_status (*satisfiable)(tf_build *, tf_oset *, bool *),
+                                  uint64_t *n)
+{
+    const tf_name_classes *classes;
+    TF_TRY(tf_name_classes_own(b, alternative, &classes));
+    *n = 0;
+    for (uint32_t i = 0; i < classes->n; i++) {
+        tf_oset *oset;
+        bool one = false;
+        TF_TRY(tf_other_oset(b, alternative, classes, i, &oset));
+        if (oset != NULL)
+            TF_TRY(satisfiable(b, oset, &one));
+        uint64_t more = one ? classes->items[i].n_names : 0;
+        *n = more > UINT64_MAX - *n ? UINT64_MAX : *n + more;
+    }
+    return TOKFSM_OK;
 }
 
 /*
@@ -122,13 +148,11 @@ tokfsm_status tf_counts_met(tf_build *b, const tf_alternative *alternative,
     if (status == TOKFSM_OK)
         status = tf_each_name(b, alternative, tf_name_list_add, &names);
     tf_oset *oset = NULL;
-    bool other = false;
+    uint64_t others = 0, possible = 0;
     if (status == TOKFSM_OK)
-        status = tf_member_oset(b, alternative, NULL, 0, &oset);
-    if (status == TOKFSM_OK && oset != NULL)
-        status = satisfiable(b, oset, &other);
-    uint64_t possible = 0;
-    for (size_t i = 0; i < names.n && status == TOKFSM_OK && !other; i++) {
+        status = count_others(b, alternative, satisfiable, &others);
+    bool other = others > 0;
+    for (size_t i = 0; i < names.n && status == TOKFSM_OK && possible < min; i++) {
         bool one = false;
         status = tf_member_oset(b, alternative, names.items[i].text, names.items[i].n, &oset);
         if (status == TOKFSM_OK && oset != NULL)
@@ -136,7 +160,7 @@ tokfsm_status tf_counts_met(tf_build *b, const tf_alternative *alternative,
         possible += one;
     }
     *met = required.n + needs_other <= max && min <= max && (other || !needs_other) &&
-           (other || possible >= min);
+           (others >= min || possible >= min - others);
     tf_name_list_free(&required);
     tf_name_list_free(&names);
     return status;

@@ -327,28 +327,16 @@ tokfsm_status tf_unevaluated_facts(expansion *e, const partial *p, fact_adder ad
 
 /* ---- what a fact asks ---- */
 
-/* Whether a pattern of s matches the name; NULL: one that no atom speaks of. The seam for
-   patternProperties, which is refused before it gets here. */
-static tokfsm_status pattern_evaluates(tf_build *b, const tf_schema *s, const char *name,
-                                       uint32_t n_name, bool *evaluates)
-{
-    (void)name, (void)n_name;
-    *evaluates = false;
-    if (s->n_pattern_properties == 0)
-        return TOKFSM_OK;
-    return tf_fail_node(b->err, TOKFSM_E_UNSUPPORTED, &b->tape, s->node, "patternProperties",
-                        "patternProperties is not supported beside unevaluatedProperties");
-}
-
-tokfsm_status tf_is_evaluated(tf_build *b, const tf_fact *fact, const char *name, uint32_t n_name,
+tokfsm_status tf_is_evaluated(tf_build *b, const tf_fact *fact, const tf_name_view *name,
                               bool *evaluated)
 {
     *evaluated = false;
     for (uint32_t i = 0; i < fact->n_list && !*evaluated; i++) {
         const tf_schema *s = &b->ir.schemas[fact->list[i]];
-        *evaluated = name != NULL && tf_ir_property(&b->ir, s, name, n_name) != TF_NO_SCHEMA;
-        if (!*evaluated)
-            TF_TRY(pattern_evaluates(b, s, name, n_name, evaluated));
+        *evaluated = name->text != NULL &&
+                     tf_ir_property(&b->ir, s, name->text, name->n) != TF_NO_SCHEMA;
+        for (uint32_t k = 0; k < s->n_pattern_properties && !*evaluated; k++)
+            TF_TRY(tf_name_matches(b, name, s->pattern_properties[k].number, evaluated));
     }
     return TOKFSM_OK;
 }

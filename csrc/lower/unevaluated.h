@@ -10,6 +10,7 @@
 #define TF_UNEVALUATED_H
 
 #include "expand.h"
+#include "name_classes.h"
 
 /* Marks of schemas: it, or what applies in place with it, evaluates members (items); what it
    evaluates matters to a schema that it applies in place with. */
@@ -34,9 +35,8 @@ static inline bool tf_is_watched(const expansion *e, uint32_t id)
 tokfsm_status tf_unevaluated_facts(expansion *e, const partial *p,
                                    tokfsm_status (*add)(expansion *, const tf_fact *));
 
-/* Whether a contributor of the fact evaluates the member (name NULL: one that no atom speaks
-   of). */
-tokfsm_status tf_is_evaluated(tf_build *b, const tf_fact *fact, const char *name, uint32_t n_name,
+/* Whether a contributor of the fact evaluates the member. */
+tokfsm_status tf_is_evaluated(tf_build *b, const tf_fact *fact, const tf_name_view *name,
                               bool *evaluated);
 
 #endif

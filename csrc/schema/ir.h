@@ -1,7 +1,8 @@
 /*
- * Schemas as records. In: the tape of a schema text. Out: one record for each reachable
- * subschema, references resolved, the dialect's differences gone. Every refusal that
- * depends on syntax alone comes from here, with keyword and JSON Pointer.
+ * Schemas as records. In: the tape of a schema text, and the documents that its references lead
+ * to. Out: one record for each reachable subschema and each dynamic scope that it is read under,
+ * references resolved, the dialect's differences gone. Every refusal that depends on syntax
+ * alone comes from here, with keyword and JSON Pointer.
  *
  * Absent from here on: drafts, $ref and its siblings' rules, keyword names.
  * Source: JSON Schema 2020-12 Core §8, §10 and Validation §6; draft-07 §6, §8.
@@ -10,6 +11,8 @@
 #define TF_IR_H
 
 #include "decimal.h"
+#include "documents.h"
+#include "scope.h"
 #include "tape.h"
 
 /* Types as bits. INTEGER without NUMBER admits integers only. */
@@ -25,6 +28,7 @@ typedef struct tf_property {
     const char *name;
     uint32_t n_name;
     uint32_t schema;
+    uint32_t node; /* of the schema on the tape */
 } tf_property;
 
 typedef struct tf_name {
@@ -45,11 +49,14 @@ typedef struct tf_pattern_property {
     tf_name pattern;
     uint32_t node;   /* of the pattern's name on the tape */
     uint32_t schema;
+    uint32_t number; /* lower/patterns.c: the pattern's */
 } tf_pattern_property;
 
 typedef struct tf_schema {
     uint32_t node;     /* on the tape */
+    uint32_t resource, scope; /* that it was read under; see documents.h, scope.h */
     uint32_t types;    /* TF_TYPE_* */
+    uint8_t pointed_is_no_integer; /* draft 4 tells integers by their spelling: 1.0 is none */
     uint8_t is_false;  /* no value */
     uint8_t has_object, has_array, has_string; /* constrains values of that type */
     uint8_t has_properties;
@@ -104,27 +111,31 @@ typedef struct tf_schema {
 } tf_schema;
 
 typedef struct tf_ir {
-    const tf_tape *tape;
+    tf_tape *tape;
     tf_arena *arena;
     const tokfsm_options *options;
-    uint32_t draft; /* TOKFSM_DRAFT_*, never AUTO */
+    tf_documents documents;
+    tf_scopes scopes;
+    bool names_missed; /* a reference asked for a dynamic anchor that scopes did not heed */
     tf_schema *schemas;
     uint32_t n_schemas;
     size_t capacity;
-    uint32_t *schema_of_node; /* [n_nodes], or TF_NO_SCHEMA */
+    uint32_t *schema_of_node; /* [n_mapped], or TF_NO_SCHEMA; of scope 0 */
+    uint32_t n_mapped, mapped_capacity;
+    tf_id_table scoped; /* schemas of other scopes, by node and scope */
     uint32_t root;
     uint32_t negates;     /* 1: some keyword asks for a schema to fail */
+    uint32_t pointed_is_no_integer; /* 1: for some schema; see there */
     uint32_t true_schema; /* one that says nothing; not on the tape */
 } tf_ir;
 
-/* Read every reachable subschema of the tape's root. */
-tokfsm_status tf_ir_read(tf_ir *ir, const tf_tape *tape, const tokfsm_options *options,
-                         tf_budget *budget, tf_arena *arena, tokfsm_error *err);
+/* Read every reachable subschema of the tape's root; other documents join the tape. `resources`
+   is borrowed. */
+tokfsm_status tf_ir_read(tf_ir *ir, tf_tape *tape, const tokfsm_resource *resources,
+                         size_t n_resources, const tokfsm_options *options,
+                         const tokfsm_limits *limits, tf_budget *budget, tf_arena *arena,
+                         tokfsm_error *err);
 void tf_ir_free(tf_ir *ir);
-
-/* The draft that `$schema` at the root names, or the option. */
-tokfsm_status tf_dialect_choose(const tf_tape *tape, uint32_t option, uint32_t *draft,
-                                tokfsm_error *err);
 
 /* Fill `err` with the pointer of a tape node. */
 tokfsm_status tf_fail_node(tokfsm_error *err, tokfsm_status code, const tf_tape *tape,

@@ -34,7 +34,8 @@ static tokfsm_status read_properties(reader *r, uint32_t value)
     for (uint32_t name = value + 1; name < NODE(value)->next; name = NODE(name + 1)->next) {
         list[n].name = NODE(name)->text;
         list[n].n_name = NODE(name)->n;
-        TF_TRY(tf_schema_at(ir, name + 1, "properties", &list[n].schema, r->err));
+        list[n].node = name + 1;
+        TF_TRY(tf_schema_at(r, name + 1, "properties", &list[n].schema));
         n++;
     }
     r->s->properties = list;
@@ -76,7 +77,7 @@ static tokfsm_status read_required(reader *r, uint32_t value)
 static tokfsm_status read_additional(reader *r, uint32_t value)
 {
     r->s->has_object = 1;
-    return tf_schema_at(r->ir, value, "additionalProperties", &r->s->additional, r->err);
+    return tf_schema_at(r, value, "additionalProperties", &r->s->additional);
 }
 
 /* One member of dependentRequired, dependentSchemas or dependencies (draft-07 §6.5.7). */
@@ -91,7 +92,7 @@ static tokfsm_status read_dependent(reader *r, uint32_t name, const char *keywor
         return read_names(r, value, keyword, &dependent->required, &dependent->n_required);
     if (strcmp(keyword, "dependentRequired") == 0)
         return tf_keyword_malformed(r, value, keyword, "an object of arrays of strings");
-    return tf_schema_at(ir, value, keyword, &dependent->schema, r->err);
+    return tf_schema_at(r, value, keyword, &dependent->schema);
 }
 
 static tokfsm_status read_dependents(reader *r)
@@ -103,14 +104,14 @@ static tokfsm_status read_dependents(reader *r)
         {"dependentRequired", TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
         {"dependentSchemas", TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
         /* gone from 2019-09 on, but still read there, as the specification suggests */
-        {"dependencies", TOKFSM_DRAFT_4, TOKFSM_DRAFT_7},
+        {"dependencies", TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
     };
     tf_ir *ir = r->ir;
     struct { tf_dependent *items; size_t n, capacity; } all = {0};
     tokfsm_status status = TOKFSM_OK;
     for (size_t k = 0; k < 3 && status == TOKFSM_OK; k++) {
-        uint32_t value = tf_tape_get(ir->tape, r->node, keywords[k].name, strlen(keywords[k].name));
-        if (value == TF_TAPE_NONE || ir->draft < keywords[k].from || ir->draft > keywords[k].to)
+        uint32_t value = tf_keyword(r, keywords[k].name);
+        if (value == TF_TAPE_NONE || r->draft < keywords[k].from || r->draft > keywords[k].to)
             continue;
         if (NODE(value)->type != TF_JSON_OBJECT) {
             status = tf_keyword_malformed(r, value, keywords[k].name, "an object");
@@ -146,8 +147,8 @@ static tokfsm_status read_pattern_properties(reader *r, uint32_t value)
         return tf_keyword_no_memory(r->err);
     uint32_t n = 0;
     for (uint32_t name = value + 1; name < NODE(value)->next; name = NODE(name + 1)->next) {
-        list[n] = (tf_pattern_property){{NODE(name)->text, NODE(name)->n}, name, TF_NO_SCHEMA};
-        TF_TRY(tf_schema_at(ir, name + 1, "patternProperties", &list[n].schema, r->err));
+        list[n] = (tf_pattern_property){{NODE(name)->text, NODE(name)->n}, name, TF_NO_SCHEMA, 0};
+        TF_TRY(tf_schema_at(r, name + 1, "patternProperties", &list[n].schema));
         n++;
     }
     r->s->pattern_properties = list;
@@ -159,7 +160,6 @@ static tokfsm_status read_pattern_properties(reader *r, uint32_t value)
 
 tokfsm_status tf_keywords_object(reader *r)
 {
-    tf_ir *ir = r->ir;
     uint32_t value;
     TF_TRY(read_dependents(r));
     if ((value = tf_keyword(r, "minProperties")) != TF_TAPE_NONE)
@@ -176,14 +176,13 @@ tokfsm_status tf_keywords_object(reader *r)
         TF_TRY(read_additional(r, value));
     if ((value = tf_keyword(r, "patternProperties")) != TF_TAPE_NONE)
         TF_TRY(read_pattern_properties(r, value));
-    if (ir->draft >= TOKFSM_DRAFT_6 && (value = tf_keyword(r, "propertyNames")) != TF_TAPE_NONE) {
+    if (r->draft >= TOKFSM_DRAFT_6 && (value = tf_keyword(r, "propertyNames")) != TF_TAPE_NONE) {
         r->s->has_object = 1;
-        TF_TRY(tf_schema_at(ir, value, "propertyNames", &r->s->property_names, r->err));
+        TF_TRY(tf_schema_at(r, value, "propertyNames", &r->s->property_names));
     }
-    if (ir->draft >= TOKFSM_DRAFT_2019_09 &&
+    if (r->draft >= TOKFSM_DRAFT_2019_09 &&
         (value = tf_keyword(r, "unevaluatedProperties")) != TF_TAPE_NONE)
-        TF_TRY(tf_schema_at(ir, value, "unevaluatedProperties", &r->s->unevaluated_properties,
-                            r->err));
+        TF_TRY(tf_schema_at(r, value, "unevaluatedProperties", &r->s->unevaluated_properties));
     return TOKFSM_OK;
 }
 
@@ -195,22 +194,21 @@ static tokfsm_status read_prefix_items(reader *r, uint32_t value, const char *ke
     if (NODE(value)->type != TF_JSON_ARRAY)
         return tf_keyword_malformed(r, value, keyword, "an array of schemas");
     r->s->has_array = 1;
-    return tf_schema_list(ir, value, keyword, &r->s->prefix, &r->s->n_prefix, r->err);
+    return tf_schema_list(r, value, keyword, &r->s->prefix, &r->s->n_prefix);
 }
 
 /* contains and what speaks of its count or of what it leaves: Validation §6.4.4, Core §10.3.1.3. */
 static tokfsm_status read_contains(reader *r)
 {
-    tf_ir *ir = r->ir;
     tf_schema *s = r->s;
     uint32_t value = tf_keyword(r, "contains");
-    if (ir->draft < TOKFSM_DRAFT_6 || value == TF_TAPE_NONE)
+    if (r->draft < TOKFSM_DRAFT_6 || value == TF_TAPE_NONE)
         return TOKFSM_OK;
     s->has_array = 1;
     s->min_contains = 1;
-    s->contains_evaluates = ir->draft >= TOKFSM_DRAFT_2020_12;
-    TF_TRY(tf_schema_at(ir, value, "contains", &s->contains, r->err));
-    if (ir->draft < TOKFSM_DRAFT_2019_09)
+    s->contains_evaluates = r->draft >= TOKFSM_DRAFT_2020_12;
+    TF_TRY(tf_schema_at(r, value, "contains", &s->contains));
+    if (r->draft < TOKFSM_DRAFT_2019_09)
         return TOKFSM_OK;
     if ((value = tf_keyword(r, "minContains")) != TF_TAPE_NONE)
         TF_TRY(read_count(r, value, "minContains", &s->min_contains));
@@ -224,7 +222,7 @@ tokfsm_status tf_keywords_array(reader *r)
     tf_ir *ir = r->ir;
     tf_schema *s = r->s;
     uint32_t items = tf_keyword(r, "items"), rest = TF_TAPE_NONE, prefix = TF_TAPE_NONE;
-    if (ir->draft >= TOKFSM_DRAFT_2020_12) {
+    if (r->draft >= TOKFSM_DRAFT_2020_12) {
         prefix = tf_keyword(r, "prefixItems");
         rest = items;
     } else if (items != TF_TAPE_NONE && NODE(items)->type == TF_JSON_ARRAY) {
@@ -237,8 +235,7 @@ tokfsm_status tf_keywords_array(reader *r)
         TF_TRY(read_prefix_items(r, prefix, prefix == items ? "items" : "prefixItems"));
     if (rest != TF_TAPE_NONE) {
         s->has_array = 1;
-        TF_TRY(tf_schema_at(ir, rest, rest == items ? "items" : "additionalItems", &s->items,
-                            r->err));
+        TF_TRY(tf_schema_at(r, rest, rest == items ? "items" : "additionalItems", &s->items));
     }
     uint32_t value = tf_keyword(r, "minItems");
     if (value != TF_TAPE_NONE)
@@ -255,9 +252,9 @@ tokfsm_status tf_keywords_array(reader *r)
         s->unique_items = NODE(value)->type == TF_JSON_TRUE;
         s->has_array |= s->unique_items;
     }
-    if (ir->draft >= TOKFSM_DRAFT_2019_09 &&
+    if (r->draft >= TOKFSM_DRAFT_2019_09 &&
         (value = tf_keyword(r, "unevaluatedItems")) != TF_TAPE_NONE)
-        TF_TRY(tf_schema_at(ir, value, "unevaluatedItems", &s->unevaluated_items, r->err));
+        TF_TRY(tf_schema_at(r, value, "unevaluatedItems", &s->unevaluated_items));
     return TOKFSM_OK;
 }
 
@@ -288,7 +285,7 @@ static tokfsm_status read_bound(reader *r, const char *bound, const char *exclus
         TF_TRY(read_decimal(r, value, bound, inclusive));
     if (flag == TF_TAPE_NONE)
         return TOKFSM_OK;
-    if (ir->draft != TOKFSM_DRAFT_4)
+    if (r->draft != TOKFSM_DRAFT_4)
         return read_decimal(r, flag, exclusive, strict);
     if (NODE(flag)->type != TF_JSON_TRUE && NODE(flag)->type != TF_JSON_FALSE)
         return tf_keyword_malformed(r, flag, exclusive, "a boolean in draft 4");

@@ -64,7 +64,16 @@ void tf_tape_pointer(const tf_tape *tape, uint32_t i, char *buffer, size_t n_byt
         return;
     writer w = {buffer, n_bytes, 0, 0, false};
     const tf_tape_node *nodes = tape->nodes;
-    uint32_t at = i < tape->n_nodes ? 0 : i;
+    uint32_t at = i;
+    if (i < tape->n_nodes) {
+        const tf_tape_document *document = &tape->documents[tf_tape_document_of(tape, i)];
+        at = document->root;
+        size_t n_uri = strlen(document->uri);
+        if (n_uri > 0) {
+            put(&w, document->uri, n_uri);
+            put(&w, "#", 1);
+        }
+    }
     while (at != i && !w.full) {
         uint32_t child = at + 1;
         if (nodes[at].type == TF_JSON_OBJECT) {

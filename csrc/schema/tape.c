@@ -437,30 +437,72 @@ static tokfsm_status read_all(reader *r)
 /* Room for the nodes of an ordinary text, so that most texts never grow the array. */
 enum { BYTES_A_NODE = 12, MAX_FIRST_NODES = 1 << 14 };
 
-static tokfsm_status read_nodes(reader *r, tf_tape *tape, tf_arena *arena)
+/* A larger array with what was in the old one, which stays in the arena. */
+void *tf_tape_enlarge(tf_arena *arena, const void *old, uint32_t n, size_t wanted,
+                      uint32_t *capacity, size_t item_bytes)
+{
+    size_t doubled = n > 0 ? (size_t)n * 2 : 0;
+    size_t room = wanted > doubled ? wanted : doubled;
+    size_t n_bytes;
+    if (room > UINT32_MAX || !tf_size_mul_add(room, item_bytes, 0, &n_bytes))
+        return NULL;
+    void *made = tf_arena_take(arena, n_bytes);
+    if (made != NULL && n > 0)
+        memcpy(made, old, n * item_bytes);
+    *capacity = (uint32_t)room;
+    return made;
+}
+
+/* The nodes just read go behind those of the tape. */
+static tokfsm_status add_nodes(const reader *r, tf_tape *tape)
+{
+    uint32_t first = tape->n_nodes;
+    if (r->n_nodes > TF_MAX_NODES - first)
+        return tf_fail(r->err, TOKFSM_E_LIMIT, "over %u values in JSON texts", TF_MAX_NODES);
+    size_t n = first + r->n_nodes;
+    if (n > tape->nodes_capacity) {
+        tape->nodes = tf_tape_enlarge(tape->arena, tape->nodes, first, n, &tape->nodes_capacity,
+                                      sizeof *tape->nodes);
+        if (tape->nodes == NULL)
+            return tf_fail(r->err, TOKFSM_E_NOMEM, "no memory for a JSON text");
+    }
+    memcpy(tape->nodes + first, r->nodes, r->n_nodes * sizeof *r->nodes);
+    tape->n_nodes = (uint32_t)n;
+    if (first > 0)
+        for (uint32_t i = first; i < n; i++) {
+            tape->nodes[i].next += first;
+            if (tape->nodes[i].parent != TF_TAPE_NONE)
+                tape->nodes[i].parent += first;
+        }
+    return TOKFSM_OK;
+}
+
+static tokfsm_status read_nodes(reader *r, tf_tape *tape, const char *uri)
 {
     size_t capacity = r->n_bytes / BYTES_A_NODE + 8;
     if (capacity > MAX_FIRST_NODES)
         capacity = MAX_FIRST_NODES;
-    r->out = tf_arena_take(arena, r->n_bytes + 1); /* one NUL for a number at the end */
+    r->out = tf_arena_take(tape->arena, r->n_bytes + 1); /* one NUL for a number at the end */
     r->nodes = tf_allocate(r->allocator, capacity * sizeof *r->nodes);
     if (r->out == NULL || r->nodes == NULL)
         return tf_fail(r->err, TOKFSM_E_NOMEM, "no memory for a JSON text");
     r->capacity = capacity;
     TF_TRY(read_all(r));
-    tf_tape made = {arena, NULL, (uint32_t)r->n_nodes, NULL};
-    made.nodes = tf_arena_take(arena, r->n_nodes * sizeof *r->nodes);
-    if (made.nodes == NULL)
+    tf_tape made = *tape;
+    uint32_t first = made.n_nodes;
+    TF_TRY(add_nodes(r, &made));
+    TF_TRY(tf_tape_index(&made, first, r->err));
+    if (!tf_arena_grow(made.arena, (void **)&made.documents, made.n_documents,
+                       &made.documents_capacity, 1, sizeof *made.documents))
         return tf_fail(r->err, TOKFSM_E_NOMEM, "no memory for a JSON text");
-    memcpy(made.nodes, r->nodes, r->n_nodes * sizeof *r->nodes);
-    TF_TRY(tf_tape_index(&made, r->err));
+    made.documents[made.n_documents++] = (tf_tape_document){first, uri};
     *tape = made;
     return TOKFSM_OK;
 }
 
-tokfsm_status tf_tape_read(tf_tape *tape, const uint8_t *text, size_t n_bytes,
-                           const tokfsm_limits *limits, tf_budget *budget, tf_arena *arena,
-                           tokfsm_error *err)
+tokfsm_status tf_tape_append(tf_tape *tape, const char *uri, const uint8_t *text, size_t n_bytes,
+                             const tokfsm_limits *limits, tf_budget *budget, uint32_t *root,
+                             tokfsm_error *err)
 {
     tokfsm_limits defaults;
     if (limits == NULL) {
@@ -481,8 +523,35 @@ tokfsm_status tf_tape_read(tf_tape *tape, const uint8_t *text, size_t n_bytes,
         return tf_fail_at(err, TOKFSM_E_JSON, 0,
                           "at byte 0: the text starts with a byte order mark");
     reader r = {.text = text, .n_bytes = n_bytes, .open = TF_TAPE_NONE, .limits = limits,
-                .budget = budget, .allocator = &arena->allocator, .err = err};
-    tokfsm_status status = read_nodes(&r, tape, arena);
-    tf_release(&arena->allocator, r.nodes);
+                .budget = budget, .allocator = &tape->arena->allocator, .err = err};
+    uint32_t first = tape->n_nodes;
+    tokfsm_status status = read_nodes(&r, tape, uri);
+    tf_release(r.allocator, r.nodes);
+    if (status == TOKFSM_OK)
+        *root = first;
     return status;
+}
+
+tokfsm_status tf_tape_read(tf_tape *tape, const uint8_t *text, size_t n_bytes,
+                           const tokfsm_limits *limits, tf_budget *budget, tf_arena *arena,
+                           tokfsm_error *err)
+{
+    tf_tape made = {.arena = arena};
+    uint32_t root;
+    TF_TRY(tf_tape_append(&made, "", text, n_bytes, limits, budget, &root, err));
+    *tape = made;
+    return TOKFSM_OK;
+}
+
+uint32_t tf_tape_document_of(const tf_tape *tape, uint32_t node)
+{
+    uint32_t low = 0, high = tape->n_documents;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (tape->documents[middle].root <= node)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
 }

@@ -1,5 +1,6 @@
 /*
- * A JSON text as one flat buffer of nodes in depth-first order (RFC 8259). Read without
+ * JSON texts as one flat buffer of nodes in depth-first order (RFC 8259), one text behind the
+ * other, so that a node of any of them is one number. Read without
  * recursion; numbers keep their decimal text; strings are decoded to UTF-8; a repeated
  * name in an object, a lone surrogate, NaN, a byte order mark, or bytes after the value are
  * errors. Immutable after reading; freed whole with its arena.
@@ -29,18 +30,35 @@ typedef struct tf_tape_node {
 /* Members of an object stand as pairs: the name (a string node), then the value. */
 #define TF_TAPE_NONE UINT32_MAX
 
+typedef struct tf_tape_document {
+    uint32_t root;
+    const char *uri; /* NUL-terminated; "" for the first text */
+} tf_tape_document;
+
 typedef struct tf_tape {
     tf_arena *arena;
     tf_tape_node *nodes;
-    uint32_t n_nodes;
-    void *indexes; /* private: indexes of large containers */
+    uint32_t n_nodes, nodes_capacity;
+    uint32_t *indexes; /* private: indexes of large containers */
+    uint32_t n_index_words, index_capacity;
+    tf_tape_document *documents; /* in the order of their nodes */
+    uint32_t n_documents, documents_capacity;
 } tf_tape;
+
+/* Obligations have 29 bits for a node. */
+#define TF_MAX_NODES ((uint32_t)1 << 29)
 
 /* Node 0 is the root. `text` is borrowed; strings are copied into the arena. `limits` may be
    NULL: the defaults. On failure *tape is unchanged; the arena may have grown. */
 tokfsm_status tf_tape_read(tf_tape *tape, const uint8_t *text, size_t n_bytes,
                            const tokfsm_limits *limits, tf_budget *budget, tf_arena *arena,
                            tokfsm_error *err);
+/* One more text behind those that are there; *root is its root. `uri` is kept. Nodes may move. */
+tokfsm_status tf_tape_append(tf_tape *tape, const char *uri, const uint8_t *text, size_t n_bytes,
+                             const tokfsm_limits *limits, tf_budget *budget, uint32_t *root,
+                             tokfsm_error *err);
+/* The number of the text that a node is of. */
+uint32_t tf_tape_document_of(const tf_tape *tape, uint32_t node);
 /* Value of the member `name` of the object node, or TF_TAPE_NONE, also where the node is no
    object. Expected O(1), never worse than the logarithm of the members. */
 uint32_t tf_tape_get(const tf_tape *tape, uint32_t object, const char *name, size_t n_bytes);
@@ -62,8 +80,8 @@ uint64_t tf_tape_hash(const tf_tape *tape, uint32_t i);
 
 /*
  * JSON Pointer (RFC 6901) of node i (of a name: of its member), truncated with an ellipsis
- * if it does not fit. U+0000 appears as U+2400, so that the pointer is a C string. Costs a
- * walk from the root.
+ * if it does not fit; past the first text behind its URI and "#". U+0000 appears as U+2400,
+ * so that the pointer is a C string. Costs a walk from the root.
  */
 void tf_tape_pointer(const tf_tape *tape, uint32_t i, char *buffer, size_t n_bytes);
 /* Resolve a pointer given as UTF-8 (already percent-decoded), starting at node `from`;
@@ -71,7 +89,11 @@ void tf_tape_pointer(const tf_tape *tape, uint32_t i, char *buffer, size_t n_byt
 uint32_t tf_tape_resolve(const tf_tape *tape, uint32_t from, const char *pointer,
                          size_t n_bytes);
 
-/* Last step of tf_tape_read: refuse repeated names, build the indexes of large containers. */
-tokfsm_status tf_tape_index(tf_tape *tape, tokfsm_error *err);
+/* Private: room for `wanted` items; the old array of n stays in the arena. NULL: no memory. */
+void *tf_tape_enlarge(tf_arena *arena, const void *old, uint32_t n, size_t wanted,
+                      uint32_t *capacity, size_t item_bytes);
+/* Last step of reading: refuse repeated names, build the indexes of large containers, both from
+   the node `first` on. */
+tokfsm_status tf_tape_index(tf_tape *tape, uint32_t first, tokfsm_error *err);
 
 #endif

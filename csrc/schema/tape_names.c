@@ -228,21 +228,24 @@ static uint32_t build_object(tf_tape_node *nodes, uint32_t object, uint32_t *wor
     return repeated;
 }
 
-tokfsm_status tf_tape_index(tf_tape *tape, tokfsm_error *err)
+tokfsm_status tf_tape_index(tf_tape *tape, uint32_t first, tokfsm_error *err)
 {
     tf_tape_node *nodes = tape->nodes;
     size_t n_words = 0; /* below 2^32: fewer than two words a byte of a text below 2^31 */
-    for (uint32_t i = 0; i < tape->n_nodes; i++)
+    for (uint32_t i = first; i < tape->n_nodes; i++)
         if (has_index(tape, i))
             n_words += index_words(&nodes[i]);
-    uint32_t *words = NULL;
-    if (n_words > 0) {
-        words = tf_arena_take(tape->arena, n_words * sizeof *words);
-        if (words == NULL)
+    size_t at = tape->n_index_words;
+    if (n_words > UINT32_MAX - at)
+        return tf_fail(err, TOKFSM_E_LIMIT, "over 2^32 names of objects");
+    if (at + n_words > tape->index_capacity) {
+        tape->indexes = tf_tape_enlarge(tape->arena, tape->indexes, (uint32_t)at, at + n_words,
+                                        &tape->index_capacity, sizeof *tape->indexes);
+        if (tape->indexes == NULL)
             return tf_fail(err, TOKFSM_E_NOMEM, "no memory for the names of an object");
     }
-    size_t at = 0;
-    for (uint32_t i = 0; i < tape->n_nodes; i++) {
+    uint32_t *words = tape->indexes;
+    for (uint32_t i = first; i < tape->n_nodes; i++) {
         uint32_t repeated = TF_TAPE_NONE;
         if (has_index(tape, i)) {
             nodes[i].index = (uint32_t)at;
@@ -260,7 +263,7 @@ tokfsm_status tf_tape_index(tf_tape *tape, tokfsm_error *err)
         if (repeated != TF_TAPE_NONE)
             return refuse_name(&nodes[repeated], err);
     }
-    tape->indexes = words;
+    tape->n_index_words = (uint32_t)at;
     return TOKFSM_OK;
 }
 
@@ -278,7 +281,7 @@ static uint32_t find(const tf_tape *tape, uint32_t object, const key *k)
                 return name + 1;
         return TF_TAPE_NONE;
     }
-    const uint32_t *words = (const uint32_t *)tape->indexes + node->index;
+    const uint32_t *words = tape->indexes + node->index;
     const uint32_t *starts = words + 1, n_runs = (uint32_t)1 << words[0];
     const entry *entries = (const entry *)(const void *)(starts + n_runs + 1);
     uint32_t hash = key_hash(k), run = hash >> (32 - words[0]);
@@ -326,7 +329,7 @@ uint32_t tf_tape_item(const tf_tape *tape, uint32_t array, uint64_t k)
         return TF_TAPE_NONE;
     const tf_tape_node *node = &tape->nodes[array];
     if (node->index != TF_TAPE_NONE)
-        return ((const uint32_t *)tape->indexes)[node->index + k];
+        return tape->indexes[node->index + k];
     if (node->next - array - 1 == node->n) /* scalars all */
         return array + 1 + (uint32_t)k;
     uint32_t item = array + 1;

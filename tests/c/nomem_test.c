@@ -80,9 +80,19 @@ static const scene SCENES[] = {
      "\"items\":{\"$ref\":\"#/$defs/n\"},\"maxItems\":2}},\"required\":[\"t\",\"k\"],"
      "\"additionalProperties\":false}]}},\"allOf\":[{\"$ref\":\"#/$defs/n\"}]}",
      TOKFSM_WHITESPACE_SPACED, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_MINIMAL},
+    {"{\"$id\":\"http://e.x/s\",\"$dynamicAnchor\":\"N\",\"$ref\":\"n\",\"maxProperties\":2,\"$defs\":{\"n\":{"
+     "\"$id\":\"n\",\"$dynamicAnchor\":\"N\",\"type\":\"object\",\"properties\":{\"a\":{\"$dynamicRef\":"
+     "\"#N\"},\"b\":{\"$ref\":\"other#/x/y\"}},\"additionalProperties\":{\"$ref\":\"inner#\"}}}}",
+     TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL},
     {"true", TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL},
 };
 enum { N_SCENES = sizeof SCENES / sizeof *SCENES };
+
+#define TEXT(literal) (const uint8_t *)(literal), sizeof(literal) - 1
+static const tokfsm_resource RESOURCES[] = {
+    {"http://e.x/other", 16, TEXT("{\"x\":{\"y\":{\"$id\":\"late\",\"enum\":[\"x\",\"xy\"]}}}")},
+    {"http://e.x/more", 15, TEXT("{\"$defs\":{\"a\":{\"$id\":\"inner\",\"maxLength\":2}}}")},
+};
 
 static const char *const PIECES[] = {"{\"", "\":", "\"a\":", "\",\"", "\"}", "}}", "]}", "[1", "null", "ab",
                                      "leaf\"", "1.5", "\\u00", "\xC3\xA9", "xy", ", \"", "{\n", "\n  "};
@@ -134,8 +144,8 @@ static void make_record(const scene *s, tokfsm_pack *pack, uint32_t seed, record
     tokfsm_options o = options_of(s);
     uint32_t stop = N_TOKENS - 1;
     memset(r, 0, sizeof *r);
-    CHECK(tokfsm_compile((const uint8_t *)s->schema, strlen(s->schema), pack, &stop, 1, &o, NULL, NULL,
-                         NULL, &automaton, NULL) == TOKFSM_OK);
+    CHECK(tokfsm_compile((const uint8_t *)s->schema, strlen(s->schema), RESOURCES, 2, pack, &stop, 1, &o,
+                         NULL, NULL, NULL, &automaton, NULL) == TOKFSM_OK);
     CHECK(tokfsm_matcher_new(automaton, NULL, 0, TOKFSM_UNBOUNDED, &m, NULL) == TOKFSM_OK);
     r->n_words = tokfsm_matcher_mask_words(m);
     CHECK(r->n_words <= MAX_WORDS);
@@ -237,8 +247,8 @@ static tokfsm_status compile(const scene *s, tokfsm_pack *pack, const tokfsm_all
 {
     tokfsm_options o = options_of(s);
     uint32_t stop = N_TOKENS - 1;
-    return tokfsm_compile((const uint8_t *)s->schema, strlen(s->schema), pack, &stop, 1, &o, a, limits,
-                          cancel, automaton, NULL);
+    return tokfsm_compile((const uint8_t *)s->schema, strlen(s->schema), RESOURCES, 2, pack, &stop, 1, &o,
+                          a, limits, cancel, automaton, NULL);
 }
 
 /* One life of an automaton; `ahead`: precompile before the walk, not after it. */

@@ -632,6 +632,45 @@ static void test_pointers(void)
     done(&r);
 }
 
+/* ---- several texts ---- */
+
+static void test_documents(void)
+{
+    static const char first[] = "{\"a\":[1,{\"b\":2}]}";
+    static const char many[] = "{\"k0\":0,\"k1\":1,\"k2\":2,\"k3\":3,\"k4\":4,\"k5\":5,\"k6\":6,\"k7\":7,"
+                               "\"k8\":8,\"k9\":[[],0,1,2,3,4,5,6,7,{\"x\":[1,{\"b\":2}]}]}";
+    reading r;
+    read_text(&r, first);
+    CHECK(r.status == TOKFSM_OK && r.tape.n_documents == 1, "%s", r.err.message);
+    tf_budget budget;
+    tf_budget_init(&budget, NULL, NULL);
+    uint32_t roots[8] = {0}, n_first = r.tape.n_nodes;
+    for (uint32_t i = 1; i < 8; i++) {
+        tokfsm_status status = tf_tape_append(&r.tape, "u:x", (const uint8_t *)many, strlen(many), NULL,
+                                              &budget, &roots[i], &r.err);
+        CHECK(status == TOKFSM_OK && r.tape.n_documents == i + 1, "%s", r.err.message);
+    }
+    CHECK(roots[1] == n_first, "the second root is %u", roots[1]);
+    for (uint32_t i = 1; i < 8; i++) {
+        char buffer[64];
+        uint32_t node = tf_tape_resolve(&r.tape, roots[i], "/k9/9/x/1/b", 11);
+        CHECK(node != TF_TAPE_NONE && strcmp(r.tape.nodes[node].text, "2") == 0, "text %u", i);
+        tf_tape_pointer(&r.tape, node, buffer, sizeof buffer);
+        CHECK(strcmp(buffer, "u:x#/k9/9/x/1/b") == 0, "%s", buffer);
+        CHECK(tf_tape_document_of(&r.tape, node) == i, "of text %u", tf_tape_document_of(&r.tape, node));
+        CHECK(r.tape.nodes[roots[i]].parent == TF_TAPE_NONE, "a root has a parent");
+        CHECK(tf_tape_equal(&r.tape, tf_tape_resolve(&r.tape, roots[i], "/k9/9/x", 7), &r.tape,
+                            tf_tape_get(&r.tape, 0, "a", 1)), "equal values of two texts");
+    }
+    tf_tape before = r.tape;
+    uint32_t root = 77;
+    tokfsm_status status = tf_tape_append(&r.tape, "u:y", (const uint8_t *)"{\"a\":1,\"a\":2}", 13, NULL,
+                                          &budget, &root, &r.err);
+    CHECK(status == TOKFSM_E_JSON && root == 77, "status %d", status);
+    CHECK(memcmp(&before, &r.tape, sizeof before) == 0, "the tape was touched");
+    done(&r);
+}
+
 /* ---- decimals ---- */
 
 static void test_decimals(void)
@@ -756,6 +795,7 @@ int main(void)
     test_many_names(true);
     test_equality();
     test_pointers();
+    test_documents();
     test_decimals();
     printf("tape_test: %d checks, %d failed\n", n_checked, n_failed);
     return n_failed != 0;

@@ -182,6 +182,18 @@ def test_compile_writes_and_sums_up(files: dict[str, str], capsys: pytest.Captur
     assert Path("schema.tokfsm").read_bytes() == Path(files["artifact"]).read_bytes()
 
 
+def test_compile_with_resources(files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema, document = tmp_path / "refers.json", tmp_path / "b.json"
+    schema.write_text('{"$ref": "http://h/x?y=z"}')
+    document.write_text('{"type": "integer"}')
+    argv = ["compile", str(schema), "--tokenizer", files["tokenizer"], "-o", str(tmp_path / "out.tokfsm"), "-q"]
+    assert "http://h/x?y=z" in refused(capsys, *argv)
+    given = ["--resource", f"http://h/x?y=z={document}"]
+    assert main([*argv, *given]) == 0
+    assert "twice" in refused(capsys, *argv, *given, *given)
+    assert "URI=file" in refused(capsys, *argv, "--resource", str(document))
+
+
 def test_compile_from_stdin_to_stdout(files: dict[str, str], monkeypatch: pytest.MonkeyPatch,
                                       capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     stdin(monkeypatch, json.dumps(SCHEMA).encode())

@@ -65,6 +65,8 @@ def add_language_options(parser: argparse.ArgumentParser) -> None:
                        help="most digits in each part of a number (default: no limit)")
     group.add_argument("--draft", choices=("4", "6", "7", "2019-09", "2020-12"),
                        help="dialect of the schema (default: by $schema, else 2020-12)")
+    group.add_argument("--resource", action="append", type=_resource, metavar="URI=file", dest="resources",
+                       help="a document that references in the schema can lead to; may be repeated")
     group.add_argument("--format", choices=("assert", "annotate"), dest="format_",
                        help="whether format binds (default: assert)")
     group.add_argument("--unsupported", choices=("error", "relax"),
@@ -80,6 +82,12 @@ def language_options(args: argparse.Namespace) -> dict[str, Any]:
         if (value := getattr(args, name)) is not None}
     if args.format_ is not None:
         given["format"] = args.format_
+    if args.resources:
+        given["resources"] = {}
+        for uri, path in args.resources:
+            if uri in given["resources"]:
+                raise BadInput(f"--resource is given twice for {uri}")
+            given["resources"][uri] = Inputs().read(path, "resource")
     if args.max_whitespace is not None:
         if args.whitespace != "flexible":
             raise BadInput("--max-whitespace goes with --whitespace flexible")
@@ -142,6 +150,13 @@ def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 9:
         raise argparse.ArgumentTypeError(f"{text!r} is not a count")
     return int(text)
+
+
+def _resource(text: str) -> tuple[str, str]:
+    uri, mark, path = text.rpartition("=")  # a URI may have one; a path seldom does
+    if not mark or not uri or path in ("", "-"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not URI=file")
+    return uri, path
 
 
 def _count_or_none(text: str) -> int | str:

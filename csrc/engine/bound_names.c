@@ -1,0 +1,153 @@
+#include "bound_names.h"
+
+#include "name_cost.h"
+#include "text.h"
+
+typedef struct usage {
+    const tf_frame *frame;
+    const uint8_t *start; /* of the name, before what the search adds */
+    uint32_t n_start;
+    const tf_known_name *but;
+} usage;
+
+/* Does the name's start and then these bytes make up the text? */
+static bool is_text(const usage *u, const uint8_t *bytes, uint32_t n, const uint8_t *text,
+                    uint32_t n_text)
+{
+    return n_text == u->n_start + n &&
+           (u->n_start == 0 || memcmp(u->start, text, u->n_start) == 0) &&
+           (n == 0 || memcmp(bytes, text + u->n_start, n) == 0);
+}
+
+static bool is_emitted(const usage *u, const uint8_t *bytes, uint32_t n, const tf_text *text)
+{
+    uint32_t length = text == NULL ? 0 : text->length;
+    if (length != u->n_start + n)
+        return false;
+    for (; text != NULL; text = text->previous) {
+        const uint8_t *chunk = text->more ? text->more : text->bytes;
+        for (uint32_t i = 0; i < text->n; i++) {
+            uint32_t at = text->length - text->n + i;
+            if (chunk[i] != (at < u->n_start ? u->start[at] : bytes[at - u->n_start]))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool is_used(void *context, const uint8_t *bytes, uint32_t n)
+{
+    const usage *u = context;
+    const tf_strings *names = &u->frame->kind->names;
+    for (uint32_t i = 0; i < names->n_literals; i++)
+        if (is_text(u, bytes, n, names->literals[i].text, names->literals[i].n_text))
+            return true;
+    for (const tf_emitted *e = u->frame->emitted; e != NULL; e = e->previous)
+        if (is_emitted(u, bytes, n, e->name))
+            return true;
+    return u->but != NULL && u->but->text != NULL &&
+           is_text(u, bytes, n, u->but->text, u->but->n);
+}
+
+static void note_failure(tf_run *run, const tf_content_walker *walker)
+{
+    if (walker->failed && run->call.status == TOKFSM_OK)
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a bound");
+}
+
+typedef struct ending {
+    const tf_configuration *c;
+    uint32_t class;
+    const uint8_t *start;
+    uint32_t n_start;
+    uint32_t cost;
+    tf_known_name *name;
+} ending;
+
+/* From a state between characters, or inside one, whose text is e->start and `character`. */
+static bool end_from(tf_run *run, ending *e, const tf_content_state *state,
+                     const uint8_t *character, uint32_t n_character, uint32_t before)
+{
+    uint8_t *start = tf_arena_take(run->arena, (size_t)e->n_start + n_character + 1);
+    uint32_t cost, n_text;
+    const uint8_t *text;
+    if (start == NULL) {
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a bound");
+        return false;
+    }
+    if (e->n_start > 0)
+        memcpy(start, e->start, e->n_start);
+    if (n_character > 0)
+        memcpy(start + e->n_start, character, n_character);
+    usage u = {e->c->top, start, e->n_start + n_character, NULL};
+    tf_content_walker walker = tf_content_walker_of(run);
+    uint32_t n = tf_name_cheapest(&walker, state, e->class, is_used, &u, 1, &cost, &text, &n_text);
+    note_failure(run, &walker);
+    if (n == 0 || tf_cost_add(cost, before) >= e->cost)
+        return run->call.status == TOKFSM_OK;
+    uint8_t *whole = tf_arena_take(run->arena, (size_t)u.n_start + n_text + 1);
+    if (whole == NULL) {
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a bound");
+        return false;
+    }
+    memcpy(whole, start, u.n_start);
+    memcpy(whole + u.n_start, text, n_text);
+    *e->name = (tf_known_name){whole, u.n_start + n_text};
+    e->cost = tf_cost_add(cost, before);
+    return true;
+}
+
+static bool end_escape(tf_run *run, void *context, const tf_content_state *next, uint32_t code,
+                       uint32_t n_bytes)
+{
+    ending *e = context;
+    uint8_t bytes[4];
+    uint32_t n = tf_utf8(code, bytes);
+    if (tf_word_bit(next->live, e->class))
+        end_from(run, e, next, bytes, n, n_bytes);
+    return false;
+}
+
+uint32_t tf_class_name_cost(tf_run *run, const tf_configuration *c, uint32_t class,
+                            tf_known_name *name)
+{
+    const tf_content *content = c->top->kind->names.content;
+    bool in = c->mode == TF_IN_NAME;
+    const tf_text *text = NULL;
+    *name = (tf_known_name){NULL, 0};
+    if (in && !tf_name_text(run, c, &text))
+        return TF_COST_NONE;
+    uint32_t n_start = text == NULL ? 0 : text->length;
+    uint8_t *start = tf_arena_take(run->arena, (size_t)n_start + 1);
+    if (start == NULL) {
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a bound");
+        return TF_COST_NONE;
+    }
+    for (const tf_text *t = text; t != NULL; t = t->previous)
+        memcpy(start + t->length - t->n, t->more ? t->more : t->bytes, t->n);
+    ending e = {c, class, start, n_start, TF_COST_NONE, name};
+    if (in && tf_in_escape(c)) {
+        tf_content_escapes(run, c, end_escape, &e);
+        return e.cost;
+    }
+    const tf_content_state *state = in ? c->content : content->start;
+    if (state == NULL || !tf_word_bit(state->live, class))
+        return TF_COST_NONE;
+    end_from(run, &e, state, NULL, 0, 0);
+    return e.cost;
+}
+
+uint32_t tf_class_names_costs(tf_run *run, const tf_frame *frame, uint32_t class,
+                              const tf_known_name *but, uint32_t n, uint32_t *costs)
+{
+    const tf_content_state *state = frame->kind->names.content->start;
+    if (state == NULL || !tf_word_bit(state->live, class))
+        return 0;
+    usage u = {frame, NULL, 0, but};
+    tf_content_walker walker = tf_content_walker_of(run);
+    const uint8_t *text;
+    uint32_t n_text;
+    uint32_t found = tf_name_cheapest(&walker, state, class, is_used, &u, n, costs, &text, &n_text);
+    note_failure(run, &walker);
+    return found;
+}

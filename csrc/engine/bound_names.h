@@ -1,0 +1,22 @@
+/* What undeclared names cost where patterns tell them apart; see bound.c. */
+#ifndef TF_BOUND_NAMES_H
+#define TF_BOUND_NAMES_H
+
+#include "name_content.h"
+
+typedef struct tf_known_name {
+    const uint8_t *text; /* NULL: none */
+    uint32_t n;
+} tf_known_name;
+
+/* Tokens that bring the name of c, in progress or about to begin after its quote, to an unused
+   one of the class, quotes left out; TF_COST_NONE if it cannot, or run->call.status. `name` is
+   that one, in the run's arena. */
+uint32_t tf_class_name_cost(tf_run *run, const tf_configuration *c, uint32_t class,
+                            tf_known_name *name);
+/* The costs of the n cheapest names of the class that are not used and not `but`; returns how
+   many there are. */
+uint32_t tf_class_names_costs(tf_run *run, const tf_frame *frame, uint32_t class,
+                              const tf_known_name *but, uint32_t n, uint32_t *costs);
+
+#endif

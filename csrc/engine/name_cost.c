@@ -1,0 +1,161 @@
+/*
+ * Best first over texts, led by the exact distance to acceptance, so that the first texts that
+ * are accepted are the cheapest. At most one text more is looked at than are used.
+ * Source: Hart, Nilsson, Raphael, "A Formal Basis for the Heuristic Determination of Minimum
+ * Cost Paths" (1968).
+ */
+#include "name_cost.h"
+
+typedef struct node {
+    const tf_content_state *state;
+    uint32_t parent; /* 1 + index */
+    uint32_t n;      /* bytes so far */
+    uint32_t spent, total;
+    uint8_t byte;
+    bool whole; /* the text may end here: it stands for itself */
+} node;
+
+typedef struct search {
+    tf_content_walker *w;
+    uint32_t language;
+    node *nodes;
+    uint32_t n, capacity;
+    uint32_t *heap; /* indices of nodes; least total first, then the longest */
+    uint32_t n_heap, heap_capacity;
+} search;
+
+static bool before(const search *s, uint32_t a, uint32_t b)
+{
+    const node *x = &s->nodes[a], *y = &s->nodes[b];
+    return x->total != y->total ? x->total < y->total : x->n > y->n;
+}
+
+static bool push(search *s, node fresh)
+{
+    if (!tf_arena_grow(s->w->arena, (void **)&s->nodes, s->n, &s->capacity, 64, sizeof fresh) ||
+        !tf_arena_grow(s->w->arena, (void **)&s->heap, s->n_heap, &s->heap_capacity, 64,
+                       sizeof *s->heap))
+        return false;
+    s->nodes[s->n] = fresh;
+    uint32_t at = s->n_heap++;
+    s->heap[at] = s->n++;
+    while (at > 0 && before(s, s->heap[at], s->heap[(at - 1) / 2])) {
+        uint32_t up = (at - 1) / 2, swap = s->heap[at];
+        s->heap[at] = s->heap[up];
+        s->heap[up] = swap;
+        at = up;
+    }
+    return true;
+}
+
+static uint32_t pop(search *s)
+{
+    uint32_t top = s->heap[0], at = 0;
+    s->heap[0] = s->heap[--s->n_heap];
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child >= s->n_heap)
+            return top;
+        if (child + 1 < s->n_heap && before(s, s->heap[child + 1], s->heap[child]))
+            child++;
+        if (!before(s, s->heap[child], s->heap[at]))
+            return top;
+        uint32_t swap = s->heap[at];
+        s->heap[at] = s->heap[child];
+        s->heap[child] = swap;
+        at = child;
+    }
+}
+
+/* The place itself: to be gone on from, and as the end of a text. */
+static bool reach(search *s, node fresh)
+{
+    const uint32_t *distance = s->w->cost(s->w->context, fresh.state);
+    if (distance == NULL) {
+        s->w->failed = true;
+        return false;
+    }
+    if (distance[s->language] == TF_COST_NONE)
+        return true;
+    fresh.total = tf_cost_add(fresh.spent, distance[s->language]);
+    return push(s, fresh);
+}
+
+static bool spread(search *s, uint32_t index)
+{
+    tf_content_walker *w = s->w;
+    node from = s->nodes[index];
+    if (!from.state->inside && tf_word_bit(from.state->accepts, s->language)) {
+        node end = from;
+        end.parent = index + 1;
+        end.whole = true;
+        end.total = end.spent;
+        if (!push(s, end))
+            return false;
+    }
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t cost = tf_byte_cost(w->m, byte);
+        if (cost == TF_COST_NONE)
+            continue;
+        const tf_content_state *next =
+            w->next(w->context, from.state, from.state->content->byte_class[byte]);
+        if (next == NULL) {
+            w->failed = true;
+            return false;
+        }
+        if (next == &tf_content_dead)
+            continue;
+        if (!reach(s, (node){next, index + 1, from.n + 1, from.spent + cost, 0, (uint8_t)byte, false}))
+            return false;
+    }
+    return true;
+}
+
+static const uint8_t *text_of(search *s, const node *end)
+{
+    uint8_t *text = tf_arena_take(s->w->arena, (size_t)end->n + 1);
+    const node *at = end;
+    for (uint32_t i = end->n; text != NULL && i > 0;) {
+        if (!at->whole)
+            text[--i] = at->byte;
+        at = at->parent == 0 ? at : &s->nodes[at->parent - 1];
+    }
+    return text;
+}
+
+uint32_t tf_name_cheapest(tf_content_walker *walker, const tf_content_state *state,
+                          uint32_t language, tf_name_used used, void *context, uint32_t n_wanted,
+                          uint32_t *costs, const uint8_t **text, uint32_t *n_text)
+{
+    search s = {.w = walker, .language = language};
+    uint32_t found = 0;
+    *text = NULL;
+    *n_text = 0;
+    if (!reach(&s, (node){.state = state}))
+        walker->failed = true;
+    while (!walker->failed && s.n_heap > 0 && found < n_wanted) {
+        uint32_t at = pop(&s);
+        if (!walker->spend(walker->context)) {
+            walker->failed = true;
+            break;
+        }
+        if (!s.nodes[at].whole) {
+            if (!spread(&s, at))
+                walker->failed = true;
+            continue;
+        }
+        const uint8_t *bytes = text_of(&s, &s.nodes[at]);
+        if (bytes == NULL) {
+            walker->failed = true;
+            break;
+        }
+        if (used(context, bytes, s.nodes[at].n))
+            continue;
+        if (found == 0) {
+            *text = bytes;
+            *n_text = s.nodes[at].n;
+        }
+        costs[found++] = s.nodes[at].spent;
+    }
+    return walker->failed ? 0 : found;
+}

@@ -1,0 +1,19 @@
+/* What undeclared names cost that a content speaks of. */
+#ifndef TF_NAME_COST_H
+#define TF_NAME_COST_H
+
+#include "content.h"
+
+/* Whether the text from the start of the search is a name that cannot be used. */
+typedef bool (*tf_name_used)(void *context, const uint8_t *bytes, uint32_t n);
+
+/*
+ * The cheapest continuations of `state` in the language that are not used, each once, in the
+ * order of their costs: up to n_wanted. Returns how many there are. *text is the first one,
+ * in the walker's arena.
+ */
+uint32_t tf_name_cheapest(tf_content_walker *walker, const tf_content_state *state,
+                          uint32_t language, tf_name_used used, void *context, uint32_t n_wanted,
+                          uint32_t *costs, const uint8_t **text, uint32_t *n_text);
+
+#endif

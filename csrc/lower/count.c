@@ -1,0 +1,111 @@
+/*
+ * How many strings a state of a pattern automaton accepts. Every state but the dead one leads to
+ * acceptance, so there is no end of them exactly where a state can be met again; else one pass
+ * in reverse order adds up.
+ */
+#include "patterns.h"
+
+enum { UNKNOWN, ON_PATH, ADDED = 2 }; /* else count + ADDED; UINT64_MAX: no end */
+
+typedef struct visit {
+    tf_dfa_state_id state;
+    uint32_t class; /* the next to look at */
+    uint64_t sum;
+} visit;
+
+typedef struct counting {
+    tf_build *b;
+    tf_dfa *dfa;
+    uint64_t *known; /* by state */
+    size_t n_known;
+    uint32_t class_size[256];
+    struct { visit *items; size_t n, capacity; } path;
+} counting;
+
+static tokfsm_status no_memory(tf_build *b)
+{
+    return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while counting strings");
+}
+
+static tokfsm_status enter(counting *c, tf_dfa_state_id state)
+{
+    tf_build *b = c->b;
+    size_t n = tf_dfa_n_states(c->dfa);
+    TF_TRY(tf_spend(b->budget, b->err));
+    if (n > c->n_known) {
+        n *= 2;
+        uint64_t *known = tf_allocate(&b->arena.allocator, n * sizeof *known);
+        if (known == NULL)
+            return no_memory(b);
+        memset(known, 0, n * sizeof *known);
+        if (c->n_known > 0)
+            memcpy(known, c->known, c->n_known * sizeof *known);
+        tf_release(&b->arena.allocator, c->known);
+        c->known = known;
+        c->n_known = n;
+    }
+    if (!tf_grow(&b->arena.allocator, (void **)&c->path.items, c->path.n, &c->path.capacity,
+                 sizeof *c->path.items))
+        return no_memory(b);
+    c->path.items[c->path.n++] = (visit){state, 0, tf_dfa_accepts(c->dfa, state)};
+    c->known[state] = ON_PATH;
+    return TOKFSM_OK;
+}
+
+/* What is on the path leads to what is met again, or to what has no end. */
+static void no_end(counting *c)
+{
+    for (size_t i = 0; i < c->path.n; i++)
+        c->known[c->path.items[i].state] = UINT64_MAX;
+    c->path.n = 0;
+}
+
+static tokfsm_status count(counting *c, tf_dfa_state_id start, uint64_t *n)
+{
+    tf_build *b = c->b;
+    if (start >= c->n_known || c->known[start] == UNKNOWN)
+        TF_TRY(enter(c, start));
+    while (c->path.n > 0) {
+        visit *at = &c->path.items[c->path.n - 1];
+        const tf_dfa_state_id *row;
+        if (at->class == tf_dfa_n_byte_classes(c->dfa)) {
+            c->known[at->state] = at->sum + ADDED;
+            c->path.n--;
+            continue;
+        }
+        TF_TRY(tf_dfa_row(c->dfa, at->state, b->budget, &row, b->err));
+        tf_dfa_state_id next = row[at->class];
+        uint64_t known = next < c->n_known ? c->known[next] : UNKNOWN;
+        if (next == TF_DFA_DEAD) {
+            at->class++;
+        } else if (known == ON_PATH || known == UINT64_MAX) {
+            no_end(c);
+        } else if (known == UNKNOWN) {
+            TF_TRY(enter(c, next)); /* and look again */
+        } else {
+            uint64_t most = UINT64_MAX - 1 - ADDED, size = c->class_size[at->class];
+            known -= ADDED; /* past `most` it is as good as no end, but there is one */
+            at->sum = known > (most - at->sum) / size ? most : at->sum + known * size;
+            at->class++;
+        }
+    }
+    *n = c->known[start] == UINT64_MAX ? UINT64_MAX : c->known[start] - ADDED;
+    return TOKFSM_OK;
+}
+
+tokfsm_status tf_count_strings(tf_build *b, tf_dfa *dfa, const tf_dfa_state_id *tuple, uint32_t n,
+                               uint64_t *counts)
+{
+    counting c = {.b = b, .dfa = dfa};
+    tokfsm_status status = TOKFSM_OK;
+    for (uint32_t byte = 0; byte < 256; byte++)
+        c.class_size[tf_dfa_byte_classes(dfa)[byte]]++;
+    for (uint32_t i = 0; i < n && status == TOKFSM_OK; i++) {
+        counts[i] = 0;
+        if (tuple[i] != TF_DFA_DEAD)
+            status = count(&c, tuple[i], &counts[i]);
+    }
+    tf_release(&b->arena.allocator, c.known);
+    tf_release(&b->arena.allocator, c.path.items);
+    return status;
+}

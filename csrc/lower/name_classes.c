@@ -1,0 +1,285 @@
+/* Classes of names: the patterns' languages, split until no pattern cuts one. */
+#include "name_classes.h"
+
+#include <stdlib.h>
+
+static tokfsm_status no_memory(tf_build *b)
+{
+    return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory for names");
+}
+
+/* ---- which patterns ---- */
+
+typedef struct pattern_visit {
+    tokfsm_status (*visit)(void *context, uint32_t pattern);
+    tf_name_visitor name;
+    void *context;
+} pattern_visit;
+
+static tokfsm_status visit_patterns_of(tf_build *b, void *context, const tf_schema *s)
+{
+    const pattern_visit *v = context;
+    uint32_t id = (uint32_t)(s - b->ir.schemas), lengths;
+    uint64_t most = s->max_length < b->format_most[id] ? s->max_length : b->format_most[id];
+    if (v->name != NULL) {
+        for (uint32_t i = 0; i < s->n_values; i++) {
+            const tf_tape_node *node = &b->tape.nodes[s->values[i]];
+            if (node->type == TF_JSON_STRING)
+                TF_TRY(v->name(v->context, node->text, node->n));
+        }
+        return TOKFSM_OK;
+    }
+    TF_TRY(tf_pattern_of_lengths(b, s->min_length, most, &lengths));
+    const uint32_t patterns[3] = {b->pattern_of[id], b->format_of[id], lengths};
+    for (int i = 0; i < 3; i++)
+        if (patterns[i] != TF_NO_PATTERN)
+            TF_TRY(v->visit(v->context, patterns[i]));
+    return TOKFSM_OK;
+}
+
+tokfsm_status tf_each_spelled_name(tf_build *b, uint32_t schema, tf_name_visitor visit,
+                                   void *context)
+{
+    pattern_visit v = {.name = visit, .context = context};
+    return tf_visit_schema(b, schema, visit_patterns_of, &v);
+}
+
+tokfsm_status tf_each_name_pattern(tf_build *b, const tf_alternative *alternative,
+                                   tokfsm_status (*visit)(void *context, uint32_t pattern),
+                                   void *context)
+{
+    pattern_visit v = {.visit = visit, .context = context};
+    for (uint32_t i = 0; i < alternative->n_atoms; i++) {
+        tf_obligation atom = alternative->atoms[i];
+        if (tf_obligation_tag(atom) != TF_HOLDS)
+            continue;
+        const tf_schema *s = &b->ir.schemas[tf_obligation_index(atom)];
+        for (uint32_t k = 0; k < s->n_pattern_properties; k++)
+            TF_TRY(visit(context, s->pattern_properties[k].number));
+        if (s->property_names != TF_NO_SCHEMA)
+            TF_TRY(tf_visit_schema(b, s->property_names, visit_patterns_of, &v));
+    }
+    return TOKFSM_OK;
+}
+
+typedef struct pattern_list {
+    tf_build *b;
+    struct { uint32_t *items; size_t n, capacity; } all;
+} pattern_list;
+
+static tokfsm_status add_pattern(void *context, uint32_t pattern)
+{
+    pattern_list *list = context;
+    for (size_t i = 0; i < list->all.n; i++)
+        if (list->all.items[i] == pattern)
+            return TOKFSM_OK;
+    if (!tf_grow(&list->b->arena.allocator, (void **)&list->all.items, list->all.n,
+                 &list->all.capacity, sizeof *list->all.items))
+        return no_memory(list->b);
+    list->all.items[list->all.n++] = pattern;
+    return tf_spend(list->b->budget, list->b->err);
+}
+
+/* ---- what a name is ---- */
+
+tokfsm_status tf_name_matches(tf_build *b, const tf_name_view *name, uint32_t pattern,
+                              bool *matches)
+{
+    if (name->text != NULL)
+        return tf_pattern_matches(b, pattern, name->text, name->n, matches);
+    const tf_pattern_set *set = name->classes->set;
+    *matches = false;
+    for (uint32_t i = 0; set != NULL && i < set->n; i++)
+        if (set->patterns[i] == pattern) {
+            *matches = tf_word_bit(name->classes->items[name->class].matches, i);
+            return TOKFSM_OK;
+        }
+    return tf_fail(b->err, TOKFSM_E_INTERNAL, "a pattern is not among its kind's");
+}
+
+tokfsm_status tf_name_meets(tf_build *b, const tf_name_view *name, uint32_t schema, bool *meets)
+{
+    tf_scalar scalar = {.type = TF_JSON_STRING, .node = TF_TAPE_NONE, .name = name,
+                        .lengths_as_patterns = true};
+    uint32_t language;
+    TF_TRY(tf_evaluate_schema(b, schema, &scalar, &language));
+    *meets = language != 0;
+    return TOKFSM_OK;
+}
+
+/* ---- the classes ---- */
+
+typedef struct splitting {
+    tf_build *b;
+    tf_pattern_set *set;
+    tf_dfa_language *language;
+    uint64_t **matches;
+    uint32_t n, n_words;
+} splitting;
+
+static tokfsm_status no_empty(splitting *s, tf_dfa_language language, bool *some)
+{
+    tf_dfa_state_id start;
+    TF_TRY(tf_dfa_start(s->set->dfa, language, s->b->budget, &start, s->b->err));
+    *some = start != TF_DFA_DEAD;
+    return TOKFSM_OK;
+}
+
+static tokfsm_status split_by(splitting *s, uint32_t pattern)
+{
+    tf_build *b = s->b;
+    tf_dfa *dfa = s->set->dfa;
+    tf_dfa_language not_it;
+    TF_TRY(tf_dfa_not(dfa, s->set->language[pattern], b->budget, &not_it, b->err));
+    for (uint32_t i = 0, n = s->n; i < n; i++) {
+        tf_dfa_language in[2] = {s->language[i], s->set->language[pattern]};
+        tf_dfa_language out[2] = {s->language[i], not_it};
+        bool some_in, some_out;
+        TF_TRY(tf_dfa_and(dfa, in, 2, b->budget, &in[0], b->err));
+        TF_TRY(no_empty(s, in[0], &some_in));
+        if (!some_in)
+            continue;
+        TF_TRY(tf_dfa_and(dfa, out, 2, b->budget, &out[0], b->err));
+        TF_TRY(no_empty(s, out[0], &some_out));
+        if (some_out) {
+            if (s->n == TF_MAX_NAME_CLASSES)
+                return tf_fail(b->err, TOKFSM_E_LIMIT,
+                               "the patterns of an object's names tell over %u kinds of names apart",
+                               TF_MAX_NAME_CLASSES);
+            memcpy(s->matches[s->n], s->matches[i], s->n_words * sizeof **s->matches);
+            s->language[s->n++] = out[0];
+        }
+        s->language[i] = in[0];
+        tf_word_set(s->matches[i], pattern);
+    }
+    return TOKFSM_OK;
+}
+
+/* The language of a class, again from its patterns. */
+static tokfsm_status class_language(tf_build *b, const tf_content_spec *spec, uint32_t i,
+                                    tf_dfa_language *language)
+{
+    const tf_name_classes *classes = spec->context;
+    const tf_pattern_set *set = spec->set;
+    const tf_name_class *class = &classes->items[i];
+    *language = 1;
+    for (uint32_t k = 0; k < set->n; k++) {
+        tf_dfa_language both[2] = {*language, set->language[k]};
+        if (!tf_word_bit(class->matches, k))
+            TF_TRY(tf_dfa_not(set->dfa, both[1], b->budget, &both[1], b->err));
+        TF_TRY(tf_dfa_and(set->dfa, both, 2, b->budget, language, b->err));
+    }
+    for (uint32_t k = 0; class->n_names != UINT64_MAX && k < set->n_literals; k++) {
+        tf_dfa_language both[2] = {*language, 0};
+        TF_TRY(tf_dfa_not(set->dfa, set->language[set->n + k], b->budget, &both[1], b->err));
+        TF_TRY(tf_dfa_and(set->dfa, both, 2, b->budget, language, b->err));
+    }
+    return TOKFSM_OK;
+}
+
+static tokfsm_status split_all(splitting *s)
+{
+    tf_build *b = s->b;
+    tokfsm_status status = TOKFSM_OK;
+    s->n_words = tf_words_for(s->set->n);
+    s->language = tf_take(b, TF_MAX_NAME_CLASSES * sizeof *s->language, &status);
+    s->matches = tf_take(b, TF_MAX_NAME_CLASSES * sizeof *s->matches, &status);
+    uint64_t *words = tf_take(b, TF_MAX_NAME_CLASSES * s->n_words * sizeof *words, &status);
+    if (status != TOKFSM_OK)
+        return status;
+    for (uint32_t i = 0; i < TF_MAX_NAME_CLASSES; i++)
+        s->matches[i] = words + (size_t)i * s->n_words;
+    s->language[s->n++] = 1;
+    for (uint32_t k = 0; k < s->set->n; k++)
+        TF_TRY(split_by(s, k));
+    return TOKFSM_OK;
+}
+
+static tokfsm_status make_classes(tf_build *b, pattern_list *list, const tf_literal *declared,
+                                  uint32_t n_declared, tf_name_classes *classes)
+{
+    tokfsm_status status = TOKFSM_OK;
+    splitting s = {.b = b};
+    TF_TRY(tf_pattern_set_of(b, list->all.items, (uint32_t)list->all.n, NULL, 0, &s.set));
+    TF_TRY(split_all(&s));
+    tf_name_class *items = tf_take(b, s.n * sizeof *items, &status);
+    if (status != TOKFSM_OK)
+        return status;
+    bool finite = false;
+    for (uint32_t i = 0; i < s.n; i++) {
+        tf_dfa_state_id start;
+        items[i].matches = s.matches[i];
+        TF_TRY(tf_dfa_start(s.set->dfa, s.language[i], b->budget, &start, b->err));
+        TF_TRY(tf_count_strings(b, s.set->dfa, &start, 1, &items[i].n_names));
+        finite |= items[i].n_names != UINT64_MAX;
+    }
+    classes->set = s.set;
+    classes->n = s.n;
+    classes->items = items;
+    if (finite && n_declared > 0)
+        TF_TRY(tf_pattern_set_of(b, list->all.items, (uint32_t)list->all.n, declared, n_declared,
+                                 &classes->set));
+    tf_content_spec spec = {classes->set, s.n, class_language, classes};
+    TF_TRY(tf_content_of(b, &spec, TF_LENGTHS_NONE, finite, &classes->content));
+    for (uint32_t i = 0; finite && i < s.n; i++)
+        items[i].n_names = classes->content->start == NULL ? 0
+                                                           : classes->content->start->counts[i];
+    return TOKFSM_OK;
+}
+
+tokfsm_status tf_name_classes_of(tf_build *b, const tf_alternative *const *alternatives,
+                                 uint32_t n, const tf_literal *declared, uint32_t n_declared,
+                                 const tf_name_classes **classes)
+{
+    static const tf_name_class all_names = {NULL, UINT64_MAX};
+    pattern_list list = {.b = b};
+    tokfsm_status status = TOKFSM_OK;
+    for (uint32_t a = 0; a < n && status == TOKFSM_OK; a++)
+        status = tf_each_name_pattern(b, alternatives[a], add_pattern, &list);
+    tf_name_classes *made = tf_take(b, sizeof *made, &status);
+    if (status == TOKFSM_OK) {
+        *made = (tf_name_classes){.n = 1, .items = &all_names};
+        if (list.all.n > 0)
+            status = make_classes(b, &list, declared, n_declared, made);
+    }
+    *classes = made;
+    tf_release(&b->arena.allocator, list.all.items);
+    return status;
+}
+
+typedef struct literal_list {
+    tf_build *b;
+    tf_literal *items;
+    uint32_t n, capacity;
+} literal_list;
+
+static tokfsm_status add_literal(void *context, const char *text, uint32_t n)
+{
+    literal_list *list = context;
+    if (!tf_arena_grow(&list->b->arena, (void **)&list->items, list->n, &list->capacity, 8,
+                       sizeof *list->items))
+        return no_memory(list->b);
+    list->items[list->n++] = (tf_literal){.text = (const uint8_t *)text, .n_text = n};
+    return tf_spend(list->b->budget, list->b->err);
+}
+
+tokfsm_status tf_name_classes_own(tf_build *b, const tf_alternative *alternative,
+                                  const tf_name_classes **classes)
+{
+    tf_alternative *a = (tf_alternative *)(uintptr_t)alternative;
+    if (a->name_classes == NULL) {
+        literal_list declared = {.b = b};
+        bool patterns = false;
+        for (uint32_t i = 0; i < a->n_atoms; i++)
+            if (tf_obligation_tag(a->atoms[i]) == TF_HOLDS) {
+                const tf_schema *s = &b->ir.schemas[tf_obligation_index(a->atoms[i])];
+                patterns |= s->n_pattern_properties > 0 || s->property_names != TF_NO_SCHEMA;
+            }
+        if (patterns)
+            TF_TRY(tf_each_name(b, alternative, add_literal, &declared));
+        TF_TRY(tf_name_classes_of(b, &alternative, 1, declared.items, declared.n,
+                                  &a->name_classes));
+    }
+    *classes = a->name_classes;
+    return TOKFSM_OK;
+}
