@@ -133,15 +133,46 @@ static tf_fact fact_of_name(int kind, tf_name name, tf_obligation obligation)
 /* An obligation that every value meets: equal to nothing that could differ. */
 static tf_obligation anything(const tf_build *b) { return tf_obligation_of(b->ir.true_schema, TF_HOLDS); }
 
+/* Whether a schema says of an object no more than what its declared members must be. */
+static bool only_properties(const tf_schema *s)
+{
+    tf_schema rest = *s;
+    rest.has_object = 0;
+    rest.types |= TF_TYPE_ALL;
+    return s->has_properties && (s->types & TF_TYPE_OBJECT) && s->reference == TF_NO_SCHEMA &&
+           tf_is_bare(&rest) && s->n_required == 0 && s->additional == TF_NO_SCHEMA &&
+           s->min_properties == 0 && s->max_properties == TF_UNLIMITED &&
+           s->n_pattern_properties == 0 && s->property_names == TF_NO_SCHEMA;
+}
+
+/*
+ * The name is missing, or what depends on it is met. That the name is there need not be said,
+ * unless somebody looks at which names the schema declares: then it declares them only beside it.
+ */
 static tokfsm_status dependent_choice(expansion *e, const tf_dependent *d, choice *c)
 {
+    const tokfsm_options *options = &e->b->machine.options;
+    bool plain = options->additional_properties != TOKFSM_ADDITIONAL_CLOSED &&
+                 options->property_order != TOKFSM_ORDER_SCHEMA &&
+                 (d->schema == TF_NO_SCHEMA || !tf_is_watched(e, d->schema));
     tf_option_fact(e, tf_choice_option(e, c), fact_of_name(TF_LACKS, d->name, 0));
     option *o = tf_choice_option(e, c);
-    tf_option_fact(e, o, fact_of_name(TF_MEMBER, d->name, anything(e->b)));
+    if (!plain)
+        tf_option_fact(e, o, fact_of_name(TF_MEMBER, d->name, anything(e->b)));
     for (uint32_t i = 0; i < d->n_required; i++)
         tf_option_fact(e, o, fact_of_name(TF_MEMBER, d->required[i], anything(e->b)));
-    if (d->schema != TF_NO_SCHEMA)
+    if (d->schema == TF_NO_SCHEMA)
+        return e->status;
+    const tf_schema *s = &e->b->ir.schemas[d->schema];
+    if (!plain || !only_properties(s)) {
         tf_option_task(e, o, (task){TASK_HOLDS, d->schema, NULL});
+        return e->status;
+    }
+    for (uint32_t i = 0; i < s->n_properties; i++) {
+        tf_name name = {s->properties[i].name, s->properties[i].n_name};
+        tf_option_fact(e, o, fact_of_name(TF_IF_THERE, name,
+                                          tf_obligation_of(s->properties[i].schema, TF_HOLDS)));
+    }
     return e->status;
 }
 
