@@ -28,8 +28,8 @@ SOURCES = {
     "engine": "automaton bound bound_names budget_mask cache content content_cost edits frames machine mask "
               "name_content name_cost options spelling step step_string text walk walk_content",
     "lower": "alike alternatives build choices content cost count evaluate expand explore hopeless kinds literals "
-             "name_classes names negate number_facts number_states numbers obligations patterns prune satisfiable "
-             "strings unevaluated values",
+             "name_classes names negate negate_unevaluated number_facts number_states numbers obligations patterns "
+             "prune satisfiable strings unevaluated values",
     "artifact": "open read_content read_machine write write_content",
     "matcher": "accept fill matcher row",
     "": "api_compile api_runtime",

@@ -34,7 +34,9 @@ typedef struct tf_fact {
         TF_MEMBER, /* member `name` is there and meets `obligation` */
         TF_LACKS,  /* it is not there */
         TF_IF_THERE, /* it is not there, or meets `obligation` */
-        TF_OTHER,  /* a name is there that no atom speaks of, nor schema `index` */
+        TF_OTHER,  /* a name is there that no atom speaks of, and no schema of `list` evaluates */
+        TF_OUTSIDE, /* on its way only: a member that no schema of `list` evaluates meets
+                       `obligation` */
         TF_COUNT,  /* min to max members */
         TF_ITEM,   /* item `index` is there and meets `obligation` */
         TF_LENGTH, /* min to max items */

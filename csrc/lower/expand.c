@@ -232,41 +232,69 @@ static tokfsm_status finish(expansion *e, const partial *p)
     return tf_add_alternative(e, e->atoms.items, (uint32_t)e->atoms.n);
 }
 
+/* Whether a name that no atom speaks of is admitted. */
+static tokfsm_status admits_other(expansion *e, bool *admits)
+{
+    tf_build *b = e->b;
+    const tf_name_classes *classes;
+    *admits = false;
+    TF_TRY(tf_name_classes_own(b, &e->view.atoms, &classes));
+    for (uint32_t i = 0; i < classes->n && !*admits; i++) {
+        tf_oset *other;
+        TF_TRY(tf_other_oset(b, &e->view.atoms, classes, i, &other));
+        *admits = other != NULL;
+    }
+    return TOKFSM_OK;
+}
+
+/* What the witness of an open object is not known for. */
+static tokfsm_status refuse_open(tf_build *b, const tf_fact *fact)
+{
+    for (uint32_t i = 0; i < fact->n_list; i++)
+        if (b->ir.schemas[fact->list[i]].n_pattern_properties > 0)
+            return tf_fail_node(b->err, TOKFSM_E_UNSUPPORTED, &b->tape,
+                                b->ir.schemas[fact->list[i]].node, "patternProperties",
+                                "names by patterns are not supported where the schema must fail");
+    if (b->ir.schemas[tf_obligation_index(fact->obligation)].is_false)
+        return TOKFSM_OK;
+    const tf_schema *s = &b->ir.schemas[fact->list[0]];
+    const char *keyword = fact->n_list == 1 && s->additional == tf_obligation_index(fact->obligation)
+                              ? "additionalProperties"
+                              : "unevaluatedProperties";
+    return tf_fail_node(b->err, TOKFSM_E_UNSUPPORTED, &b->tape, s->node, keyword,
+                        "a schema for other properties is not supported where the schema must "
+                        "fail and the object is open");
+}
+
 /*
- * A name outside a schema's own: either one that another atom speaks of, or one that none does.
+ * A name outside schemas' own: either one that another atom speaks of, or one that none does.
  * Looked at last, when all atoms are known.
  */
 static tokfsm_status expand_outside(expansion *e, partial *p, uint32_t at)
 {
     tf_build *b = e->b;
-    uint32_t id = p->tasks[at].index;
-    const tf_schema *s = &b->ir.schemas[id];
+    tf_fact fact = b->facts.items[p->tasks[at].index];
     choice *c = tf_choice_new(e);
-    tf_alternative so_far = e->view.atoms;
     tf_name_list names = {.b = b};
-    tokfsm_status status = tf_each_name(b, &so_far, tf_name_list_add, &names);
+    tokfsm_status status = tf_each_name(b, &e->view.atoms, tf_name_list_add, &names);
     for (size_t i = 0; i < names.n && status == TOKFSM_OK; i++) {
-        tf_name name = names.items[i];
-        if (tf_ir_property(&b->ir, s, name.text, name.n) == TF_NO_SCHEMA)
+        tf_name_view name = {.text = names.items[i].text, .n = names.items[i].n};
+        bool evaluated;
+        status = tf_is_evaluated(b, &fact, &name, &evaluated);
+        if (status == TOKFSM_OK && !evaluated)
             tf_option_fact(e, tf_choice_option(e, c),
                            (tf_fact){.kind = TF_MEMBER, .name = name.text, .n_name = name.n,
-                                     .obligation = tf_obligation_of(s->additional, TF_FAILS)});
+                                     .obligation = fact.obligation});
     }
     tf_name_list_free(&names);
     TF_TRY(status);
-    const tf_name_classes *classes;
-    tf_oset *other = NULL;
-    TF_TRY(tf_name_classes_own(b, &so_far, &classes));
-    for (uint32_t i = 0; i < classes->n && other == NULL; i++)
-        TF_TRY(tf_other_oset(b, &so_far, classes, i, &other));
-    if (other != NULL) {
+    bool other;
+    TF_TRY(admits_other(e, &other));
+    if (other) {
         /* Names that no atom speaks of are admitted: one may be the witness. */
-        if (!b->ir.schemas[s->additional].is_false)
-            return tf_fail_node(b->err, TOKFSM_E_UNSUPPORTED, &b->tape, s->node,
-                                "additionalProperties",
-                                "a schema for additional properties is not supported where the "
-                                "schema must fail and the object is open");
-        tf_option_fact(e, tf_choice_option(e, c), (tf_fact){.kind = TF_OTHER, .index = id});
+        TF_TRY(refuse_open(b, &fact));
+        tf_option_fact(e, tf_choice_option(e, c),
+                       (tf_fact){.kind = TF_OTHER, .list = fact.list, .n_list = fact.n_list});
     }
     TF_TRY(e->status);
     task choose = {TASK_CHOOSE, 0, c};

@@ -17,7 +17,7 @@ typedef struct task {
         TASK_HOLDS, TASK_FAILS,     /* of a schema */
         TASK_EQUALS, TASK_DIFFERS,  /* of a tape node */
         TASK_FACT,                  /* an atom as it stands */
-        TASK_OUTSIDE,               /* a member outside schema `index` fails its `additional` */
+        TASK_OUTSIDE,               /* fact `index`, TF_OUTSIDE: decided once all atoms are known */
         TASK_CHOOSE,                /* one option of `choice` */
         DONE_ATOM,                  /* obligation `index` */
         DONE_HELD, DONE_FAILED,     /* a schema that was looked at, and leaves no atom */
@@ -90,6 +90,10 @@ choice *tf_choice_new(expansion *e);
 option *tf_choice_option(expansion *e, choice *c);
 void tf_option_task(expansion *e, option *o, task t);
 void tf_option_fact(expansion *e, option *o, tf_fact fact);
+/* A member that no schema of the list evaluates meets the obligation. */
+void tf_option_outside(expansion *e, option *o, const uint32_t *list, uint32_t n,
+                       tf_obligation obligation);
+
 /* What a choice comes from: a schema of which something holds, or what is to fail. */
 enum {
     TF_FROM_FAILS = 1, TF_FROM_DIFFERS, TF_FROM_VALUES, TF_FROM_ANY, TF_FROM_ONE, TF_FROM_IF,

@@ -1,5 +1,5 @@
 /* Not, pushed inwards by one level: the ways in which an object or array fails. */
-#include "expand.h"
+#include "unevaluated.h"
 
 static void way(expansion *e, choice *ways, tf_fact fact)
 {
@@ -58,7 +58,8 @@ static void object_ways(expansion *e, const tf_schema *s, uint32_t id, choice *w
             way(e, ways, member(name, tf_obligation_of(s->properties[i].schema, TF_FAILS)));
     }
     if (s->additional != TF_NO_SCHEMA && s->additional != e->b->ir.true_schema)
-        way_task(e, ways, TASK_OUTSIDE, id);
+        tf_option_outside(e, tf_choice_option(e, ways), &id, 1,
+                          tf_obligation_of(s->additional, TF_FAILS));
     if (s->min_properties > 0)
         way(e, ways, range(TF_COUNT, 0, s->min_properties - 1));
     if (s->max_properties != TF_UNLIMITED)
@@ -101,12 +102,6 @@ static tokfsm_status array_ways(expansion *e, const tf_schema *s, choice *ways)
 static tokfsm_status schema_ways(expansion *e, uint32_t id, choice *c)
 {
     const tf_schema *s = &e->b->ir.schemas[id];
-    if (e->object ? s->unevaluated_properties != TF_NO_SCHEMA : s->unevaluated_items != TF_NO_SCHEMA)
-        return tf_fail_node(e->b->err, TOKFSM_E_UNSUPPORTED, &e->b->tape, s->node,
-                            e->object ? "unevaluatedProperties" : "unevaluatedItems",
-                            "%s beside what applies in place and evaluates is not supported where "
-                            "the schema must fail",
-                            e->object ? "unevaluatedProperties" : "unevaluatedItems");
     if (e->object && (s->n_pattern_properties > 0 || s->property_names != TF_NO_SCHEMA))
         return tf_fail_node(e->b->err, TOKFSM_E_UNSUPPORTED, &e->b->tape, s->node,
                             s->n_pattern_properties > 0 ? "patternProperties" : "propertyNames",
@@ -115,6 +110,8 @@ static tokfsm_status schema_ways(expansion *e, uint32_t id, choice *c)
         object_ways(e, s, id, c);
     else
         TF_TRY(array_ways(e, s, c));
+    if (e->object ? s->unevaluated_properties != TF_NO_SCHEMA : s->unevaluated_items != TF_NO_SCHEMA)
+        TF_TRY(tf_unevaluated_ways(e, id, c));
     if (s->has_values) {
         option *o = tf_choice_option(e, c);
         for (uint32_t i = 0; i < s->n_values; i++)

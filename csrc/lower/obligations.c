@@ -352,8 +352,8 @@ tokfsm_status tf_each_name(tf_build *b, const tf_alternative *alternative,
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
             if (fact->kind == TF_LACKS || fact->kind == TF_IF_THERE) /* others are required */
                 TF_TRY(visit(context, fact->name, fact->n_name));
-            if (fact->kind == TF_OTHER)
-                TF_TRY(each_property(&b->ir.schemas[fact->index], visit, context));
+            for (uint32_t k = 0; fact->kind == TF_OTHER && k < fact->n_list; k++)
+                TF_TRY(each_property(&b->ir.schemas[fact->list[k]], visit, context));
             continue;
         }
         TF_TRY(each_property(schema_of(b, atom), visit, context));

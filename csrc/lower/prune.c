@@ -3,9 +3,8 @@
  * that cannot be goes, a choice that is met anyway goes. Atoms are only ever added, so what
  * follows from some of them follows from all. Sound, and not complete: hopeless.h.
  */
-#include "expand.h"
 #include "hopeless.h"
-#include "name_classes.h"
+#include "unevaluated.h"
 
 enum { MAX_ITEMS_LOOKED_AT = 64 };
 
@@ -238,12 +237,11 @@ static tokfsm_status judge_fact(expansion *e, uint32_t *index, verdict *v)
     }
 }
 
-/* A member outside schema `id` fails its `additional`. */
-static tokfsm_status judge_outside(expansion *e, uint32_t id, verdict *v)
+/* A member that no schema of the fact's list evaluates meets its obligation. */
+static tokfsm_status judge_outside(expansion *e, const tf_fact *of, verdict *v)
 {
     tf_build *b = e->b;
-    const tf_schema *s = &b->ir.schemas[id];
-    tf_obligation fails = tf_obligation_of(s->additional, TF_FAILS);
+    const tf_fact fact = *of; /* the list of facts may grow */
     tf_name_list names = {.b = b};
     tf_oset *oset;
     bool none = true;
@@ -253,21 +251,22 @@ static tokfsm_status judge_outside(expansion *e, uint32_t id, verdict *v)
         status = other_names(e, &oset, &known);
         none = known;
         if (status == TOKFSM_OK && known)
-            status = tf_hopeless_with(b, oset, fails, &none);
+            status = tf_hopeless_with(b, oset, fact.obligation, &none);
     }
     if (status == TOKFSM_OK)
         status = tf_each_name(b, &e->view.atoms, tf_name_list_add, &names);
     for (size_t i = 0; i < names.n && status == TOKFSM_OK && *v == OPEN; i++) {
-        tf_name name = names.items[i];
-        if (tf_ir_property(&b->ir, s, name.text, name.n) != TF_NO_SCHEMA)
+        tf_name_view name = {.text = names.items[i].text, .n = names.items[i].n};
+        bool evaluated;
+        status = tf_is_evaluated(b, &fact, &name, &evaluated);
+        if (status != TOKFSM_OK || evaluated)
             continue;
         verdict one = OPEN;
         status = tf_member_oset(b, &e->view.atoms, name.text, name.n, &oset);
         if (status == TOKFSM_OK)
-            status = judge_asked(b, oset, fails, &one);
+            status = judge_asked(b, oset, fact.obligation, &one);
         none = none && one == DEAD;
-        if (one == MET && s->n_pattern_properties == 0 &&
-            tf_name_list_has(&e->view.required, name.text, name.n))
+        if (one == MET && tf_name_list_has(&e->view.required, name.text, name.n))
             *v = MET;
     }
     tf_name_list_free(&names);
@@ -310,7 +309,7 @@ static tokfsm_status judge_task(expansion *e, const partial *p, task *t, verdict
         return TOKFSM_OK;
     }
     case TASK_FACT: return judge_fact(e, &t->index, v);
-    case TASK_OUTSIDE: return judge_outside(e, t->index, v);
+    case TASK_OUTSIDE: return judge_outside(e, &b->facts.items[t->index], v);
     case TASK_CHOOSE:
     case DONE_ATOM:
     case DONE_HELD:

@@ -35,6 +35,9 @@ static inline bool tf_is_watched(const expansion *e, uint32_t id)
 tokfsm_status tf_unevaluated_facts(expansion *e, const partial *p,
                                    tokfsm_status (*add)(expansion *, const tf_fact *));
 
+/* Ways in which schema `id` fails by its unevaluated keyword. */
+tokfsm_status tf_unevaluated_ways(expansion *e, uint32_t id, choice *ways);
+
 /* Whether a contributor of the fact evaluates the member. */
 tokfsm_status tf_is_evaluated(tf_build *b, const tf_fact *fact, const tf_name_view *name,
                               bool *evaluated);
