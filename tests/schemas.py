@@ -124,6 +124,19 @@ RICH = Pool(("a", "b", "ab", "abc", "", "é", "x\"y", "a/b", "k\n", "😀", "tru
             (0, 1, 2, 10, 12, 123, -1, -12, 1.5, 0.25, 12.5, -0.5, 100, 1e2, 1.0, 1e-3), 4, 3)
 
 
+# Children that are counted, in arrays and objects, several at once and nested.
+COUNTED: tuple[Any, ...] = (
+    {"type": "array", "contains": {"type": "string"}, "minContains": 2, "maxContains": 3, "items": {"enum": ["a", 1, [], None]}},
+    {"type": "array", "prefixItems": [{"type": "integer"}], "maxItems": 4,
+     "allOf": [{"contains": {"const": 1}}, {"contains": {"type": "array", "contains": {"const": "a"}}}, {"not": {"items": {"const": 1}}}]},
+    {"type": "object", "required": ["a"], "maxProperties": 3, "properties": {"a": {"contains": {"const": {}}}},
+     "allOf": [{"not": {"additionalProperties": {"type": "integer"}}}, {"not": {"properties": {"a": {}}, "additionalProperties": {"type": "array"}}}]},
+    {"oneOf": [{"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False},
+               {"type": "object", "properties": {"b": {"$ref": "#"}}, "additionalProperties": {"type": "integer"}},
+               {"type": "array", "items": {"type": "integer"}}, {"type": "array", "contains": {"$ref": "#"}, "maxContains": 1}]},
+)
+
+
 class SchemaMaker:
     """Draws one schema, with definitions that may refer to each other and to the root."""
 

@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 
 import tokfsm
-from schemas import RICH, TINY, Probe, SchemaMaker, make_options, make_tokens
+from schemas import COUNTED, RICH, TINY, Probe, SchemaMaker, make_options, make_tokens
 from tokfsm import _core
 
 N_MUTATIONS = int(os.environ.get("TOKFSM_ARTIFACT_MUTATIONS", "4000"))
@@ -260,10 +260,12 @@ def seeds() -> list[tuple[bytes, Any]]:
     """Sound artifacts of many kinds, with their packs."""
     found: list[tuple[bytes, Any]] = []
     seed = 0
-    while len(found) < 24:
+    while len(found) < 32:
         rng = random.Random(seed)
         seed += 1
         schema = SchemaMaker(rng, rng.choice((RICH, RICH, TINY))).make()
+        if seed % 4 == 0:
+            schema = COUNTED[seed // 4 % len(COUNTED)]
         options = make_options(rng)
         tokens, stops = make_tokens(rng)
         vocab = tokfsm.Vocabulary.from_bytes(tokens, stop_token_ids=stops)

@@ -3,6 +3,7 @@
  * every set has only bits that exist, every order that a search relies on holds. What the
  * checks leave open (other outcomes, other costs) can only make masks wrong.
  */
+#include "../engine/counters.h"
 #include "../engine/spelling.h"
 #include "take.h"
 
@@ -207,6 +208,70 @@ static void check_nstate(reader *r, tf_nstate *state)
 
 /* ---- objects and arrays ---- */
 
+static void note_sign(const tf_counting *c, uint32_t edge, uint32_t a, uint32_t sign)
+{
+    uint64_t *possible = (uint64_t *)(uintptr_t)c->possible;
+    possible[(size_t)edge * c->n_rows + c->row[a]] |= (uint64_t)1 << sign;
+}
+
+/* Counters of an alternative: few, and so narrow that a search over their counts has room. */
+static uint32_t take_counters(reader *r, const tf_kind *kind, tf_counter counters[TF_MAX_COUNTERS])
+{
+    uint32_t k = take(r);
+    if (k > TF_MAX_COUNTERS) {
+        corrupt(r, "an alternative has too many counters");
+        return 0;
+    }
+    bool one = true;
+    for (uint32_t i = 0; i < k; i++) {
+        counters[i].min = take64(r);
+        counters[i].max = take64(r);
+        one &= counters[i].min == 1 && counters[i].max == TF_UNCOUNTED;
+    }
+    if (kind->is_object ? !one : tf_counter_states(counters, k) == 0) {
+        corrupt(r, "a counter is too wide");
+        return 0;
+    }
+    return k;
+}
+
+static void take_counting(reader *r, tf_kind *kind)
+{
+    if (take(r) == 0)
+        return;
+    uint32_t n = kind->n_alternatives;
+    if (n > (size_t)(r->end - r->at) / 4) {
+        corrupt(r, "the machine section ends early");
+        return;
+    }
+    tf_counting *c = room(r, 1, sizeof *c);
+    uint32_t *first_counter = room(r, (size_t)n + 1, sizeof *first_counter);
+    uint32_t *first_sign = room(r, (size_t)n + 1, sizeof *first_sign);
+    uint32_t *row = room(r, n, sizeof *row);
+    tf_counter *counters = room(r, (size_t)n * TF_MAX_COUNTERS, sizeof *counters);
+    if (counters == NULL)
+        return;
+    for (uint32_t a = 0; a < n && r->status == TOKFSM_OK; a++) {
+        uint32_t k = take_counters(r, kind, counters + first_counter[a]);
+        uint64_t span = 1;
+        for (uint32_t i = 0; i < k; i++)
+            span += tf_counter_cap(&counters[first_counter[a] + i]);
+        c->span = span > c->span ? (uint32_t)span : c->span;
+        first_counter[a + 1] = first_counter[a] + k;
+        first_sign[a + 1] = first_sign[a] + (1u << k);
+        row[a] = k == 0 ? TF_NONE : c->n_rows++;
+    }
+    c->first_counter = first_counter;
+    c->first_sign = first_sign;
+    c->row = row;
+    c->counters = counters;
+    c->n_counters = first_counter[n];
+    c->n_signs = first_sign[n];
+    if (c->n_rows == 0 || c->n_signs > TF_MAX_ALTERNATIVES)
+        corrupt(r, "there are too few or too many counters");
+    kind->counting = c;
+}
+
 static void take_edge(reader *r, tf_kind *kind, uint32_t index)
 {
     uint32_t value = take_reference(r, r->n_values);
@@ -215,7 +280,8 @@ static void take_edge(reader *r, tf_kind *kind, uint32_t index)
         return;
     }
     tf_edge *edge = room(r, 1, sizeof *edge);
-    uint32_t *obligation = room(r, kind->n_alternatives, sizeof *obligation);
+    uint32_t n = kind->counting == NULL ? kind->n_alternatives : kind->counting->n_signs;
+    uint32_t *obligation = room(r, n, sizeof *obligation);
     uint64_t *admits = room(r, kind->alternative_words, sizeof *admits);
     if (admits == NULL)
         return;
@@ -223,19 +289,22 @@ static void take_edge(reader *r, tf_kind *kind, uint32_t index)
         r->nothing_admitted = edge;
         r->nothing_of = kind;
     }
-    memset(obligation, 0xFF, kind->n_alternatives * sizeof *obligation);
+    memset(obligation, 0xFF, n * sizeof *obligation);
+    edge->obligation = obligation;
     if (value != 0) {
         edge->value = &r->values[value - 1];
-        for (uint32_t a = 0; a < kind->n_alternatives; a++) {
-            obligation[a] = take(r);
-            if (obligation[a] == TF_NONE)
-                continue;
-            if (obligation[a] >= edge->value->n)
-                corrupt(r, "an obligation is out of range");
-            tf_word_set(admits, a);
-        }
+        for (uint32_t a = 0, i = 0; a < kind->n_alternatives; a++)
+            for (uint32_t s = 0; s < 1u << tf_n_counters(kind, a); s++, i++) {
+                obligation[i] = take(r);
+                if (obligation[i] == TF_NONE)
+                    continue;
+                if (obligation[i] >= edge->value->n)
+                    corrupt(r, "an obligation is out of range");
+                tf_word_set(admits, a);
+                if (tf_n_counters(kind, a) > 0)
+                    note_sign(kind->counting, index, a, s);
+            }
     }
-    edge->obligation = obligation;
     edge->admits = admits;
     atomic_init(&kind->edges[index], edge);
 }
@@ -262,7 +331,6 @@ static void take_object(reader *r, tf_kind *kind)
         if (required[(size_t)(a + 1) * kind->name_words - 1] >> (kind->n_names % 32) != 0)
             corrupt(r, "a set has members that do not exist");
     kind->required = required;
-    kind->needs_other = take_set(r, kind->n_alternatives, kind->alternative_words);
     if (n > (size_t)(r->end - r->at) / 4) {
         corrupt(r, "the machine section ends early");
         return;
@@ -272,8 +340,7 @@ static void take_object(reader *r, tf_kind *kind)
         spoken[i] = take(r);
     kind->spoken = spoken;
     for (uint32_t a = 0; r->status == TOKFSM_OK && a < kind->n_alternatives; a++)
-        kind->counts |= kind->min_items[a] > 0 || kind->max_items[a] != UINT64_MAX ||
-                        tf_word_bit(kind->needs_other, a);
+        kind->counts |= kind->min_items[a] > 0 || kind->max_items[a] != UINT64_MAX;
     if (take(r) != 0) {
         n = (size_t)kind->n_alternatives * kind->n_names;
         if (n > (size_t)(r->end - r->at) / 4) {
@@ -337,6 +404,7 @@ static void take_kind(reader *r, tf_kind *kind, uint32_t id)
     }
     kind->min_items = min;
     kind->max_items = max;
+    take_counting(r, kind);
     if (r->status != TOKFSM_OK)
         return;
     if (kind->is_object)
@@ -344,7 +412,14 @@ static void take_kind(reader *r, tf_kind *kind, uint32_t id)
     else
         take_array(r, kind);
     uint32_t n_edges = tf_kind_n_edges(kind);
+    if (n_edges > (size_t)(r->end - r->at) / 4) { /* an edge takes a word at the least */
+        corrupt(r, "the machine section ends early");
+        return;
+    }
     kind->edges = room(r, n_edges, sizeof *kind->edges);
+    if (kind->counting != NULL)
+        ((tf_counting *)(uintptr_t)kind->counting)->possible =
+            room(r, (size_t)n_edges * kind->counting->n_rows, sizeof *kind->counting->possible);
     for (uint32_t i = 0; i < n_edges && r->status == TOKFSM_OK; i++)
         take_edge(r, kind, i);
 }

@@ -3,6 +3,7 @@
  * root position, so the bytes do not depend on the order in which they came into being.
  */
 #include "../base/sha256.h"
+#include "../engine/counters.h"
 #include "put.h"
 
 /* ---- numbering ---- */
@@ -151,9 +152,9 @@ static void put_nstate(buffer *out, const parts *p, tf_nstate *state, const tf_n
 static void put_edge(buffer *out, const parts *p, const tf_kind *kind, const tf_edge *edge)
 {
     put(out, edge->value == NULL ? 0 : p->value_number[edge->value->id]);
-    if (edge->value != NULL)
-        for (uint32_t a = 0; a < kind->n_alternatives; a++)
-            put(out, edge->obligation[a]);
+    uint32_t n = kind->counting == NULL ? kind->n_alternatives : kind->counting->n_signs;
+    for (uint32_t i = 0; edge->value != NULL && i < n; i++)
+        put(out, edge->obligation[i]);
 }
 
 static void put_kind(buffer *out, buffer *text, const parts *p, tf_kind *kind)
@@ -167,11 +168,19 @@ static void put_kind(buffer *out, buffer *text, const parts *p, tf_kind *kind)
         put64(out, kind->min_items[a]);
         put64(out, kind->max_items[a]);
     }
+    put(out, kind->counting != NULL);
+    for (uint32_t a = 0; kind->counting != NULL && a < kind->n_alternatives; a++) {
+        const tf_counter *counters = kind->counting->counters + kind->counting->first_counter[a];
+        put(out, tf_n_counters(kind, a));
+        for (uint32_t i = 0; i < tf_n_counters(kind, a); i++) {
+            put64(out, counters[i].min);
+            put64(out, counters[i].max);
+        }
+    }
     if (kind->is_object) {
         put_strings(out, text, p, &kind->names, 0, 0);
         for (size_t i = 0; i < (size_t)kind->n_alternatives * kind->name_words; i++)
             put(out, kind->required[i]);
-        put_set(out, kind->needs_other, kind->alternative_words);
         for (size_t i = 0; i < (size_t)kind->n_alternatives * kind->name_words; i++)
             put(out, kind->spoken[i]);
         put(out, kind->rank != NULL);

@@ -8,7 +8,7 @@
 
 #include "../base/bits.h"
 #include "bound_names.h"
-#include "frames.h"
+#include "counters.h"
 #include "text.h"
 
 typedef struct costs {
@@ -46,7 +46,7 @@ static uint32_t gap_rest(const tf_machine *m, const tf_frame *frame, uint8_t gap
     return tf_gap_cost(m, first, length - (uint32_t)done - first);
 }
 
-static uint32_t comma_cost(const tf_machine *m, const tf_frame *frame)
+uint32_t tf_comma_cost(const tf_machine *m, const tf_frame *frame)
 {
     return tf_cost_add(tf_bytes_cost(m, ","), gap_rest(m, frame, TF_GAP_COMMA, 0));
 }
@@ -66,12 +66,15 @@ static uint32_t close_cost(const tf_machine *m, const tf_frame *frame, uint64_t 
 
 /* ---- members ---- */
 
-static uint32_t edge_cost(tf_run *run, const tf_edge *edge, uint32_t a, uint32_t depth)
+/* What alternative a asks of a child with this sign. */
+static uint32_t edge_cost(tf_run *run, const tf_frame *frame, const tf_edge *edge, uint32_t a,
+                          uint32_t sign)
 {
-    if (edge->value == NULL || edge->obligation[a] == TF_NONE)
+    uint32_t obligation = tf_edge_signs(frame->kind, edge, a)[sign];
+    if (edge->value == NULL || obligation == TF_NONE)
         return TF_COST_NONE;
     const tf_cost *cost = tf_value_cost(run->m, edge->value, &run->call);
-    return cost == NULL ? TF_COST_NONE : tf_cost_at(cost[edge->obligation[a]], depth);
+    return cost == NULL ? TF_COST_NONE : tf_cost_at(cost[obligation], frame->depth);
 }
 
 /* The colon and its gap, after the quote of the name begun last. */
@@ -89,7 +92,7 @@ static uint32_t colon_cost(tf_run *run, const tf_frame *frame)
 
 /* A declared name from position `pos` of its spelling, the colon, and its value. */
 static uint32_t member_cost(tf_run *run, const tf_frame *frame, uint32_t name, uint32_t pos,
-                            uint32_t a)
+                            uint32_t a, uint32_t sign)
 {
     const tf_kind *kind = frame->kind;
     if (!tf_run_spend(run)) /* members are looked at in loops that a step does not bound */
@@ -98,11 +101,9 @@ static uint32_t member_cost(tf_run *run, const tf_frame *frame, uint32_t name, u
     const uint32_t *spelling = tf_literal_cost(run->m, &kind->names, name, true, &run->call);
     if (edge == NULL || spelling == NULL || spelling[pos] == TF_COST_NONE)
         return TF_COST_NONE;
-    return tf_cost_add(spelling[pos], edge_cost(run, edge, a, frame->depth));
+    return tf_cost_add(spelling[pos], edge_cost(run, frame, edge, a, sign));
 }
 
-/* What alternative a still needs after the member or item in progress. `taken`: a name that
-   counts as seen, or TF_NONE; `gap_done`: white space after it, so far. */
 /* Length of the longest name that alternative a speaks of, or that is there already. */
 static uint32_t longest_name(const tf_frame *frame, uint32_t a)
 {
@@ -118,6 +119,15 @@ static uint32_t longest_name(const tf_frame *frame, uint32_t a)
     return longest;
 }
 
+/* A member that no alternative declares, but for the characters of its name. */
+static uint32_t other_member_cost(tf_run *run, const tf_frame *frame, const tf_edge *edge,
+                                  uint32_t a, uint32_t sign)
+{
+    uint32_t cost = tf_cost_add(tf_bytes_cost(run->m, "\"\":"),
+                                gap_rest(run->m, frame, TF_GAP_COLON, 0));
+    return tf_cost_add(cost, edge_cost(run, frame, edge, a, sign));
+}
+
 /* n more members under names that the alternative does not speak of, each longer than all before
    it (one that only others speak of is to this alternative like any other);
    `in_progress` is the length of one that is being written. */
@@ -130,9 +140,7 @@ static uint32_t other_members_cost(tf_run *run, const tf_frame *frame, uint32_t 
         return 0;
     if (edge == NULL || m->char_tokens == TF_COST_NONE)
         return TF_COST_NONE;
-    uint32_t each = tf_cost_add(comma_cost(m, frame), edge_cost(run, edge, a, frame->depth));
-    each = tf_cost_add(each, tf_cost_add(tf_bytes_cost(m, "\"\":"),
-                                         gap_rest(m, frame, TF_GAP_COLON, 0)));
+    uint32_t each = tf_cost_add(tf_comma_cost(m, frame), other_member_cost(run, frame, edge, a, 0));
     if (each == TF_COST_NONE)
         return TF_COST_NONE;
     uint64_t most = n > 100000 ? 100000 : n; /* past any budget */
@@ -168,12 +176,12 @@ static uint32_t optional_members_cost(tf_run *run, const tf_frame *frame, uint32
     for (uint32_t k = 0; k < kind->n_names; k++)
         if (!tf_bit(frame->seen, k) && !tf_bit(required, k) && k != taken &&
             !(passes && rank[k] <= rank[last]))
-            each_cost[n_costs++] = member_cost(run, frame, k, 0, a);
+            each_cost[n_costs++] = member_cost(run, frame, k, 0, a, 0);
     if (n > n_costs)
         return TF_COST_NONE;
     qsort(each_cost, n_costs, sizeof *each_cost, compare_costs);
     uint32_t sum = 0;
-    uint32_t each = tf_cost_add(comma_cost(run->m, frame), tf_bytes_cost(run->m, "\""));
+    uint32_t each = tf_cost_add(tf_comma_cost(run->m, frame), tf_bytes_cost(run->m, "\""));
     for (uint64_t i = 0; i < n; i++)
         sum = tf_cost_add(sum, tf_cost_add(each_cost[i], each));
     return sum;
@@ -181,52 +189,41 @@ static uint32_t optional_members_cost(tf_run *run, const tf_frame *frame, uint32
 
 /*
  * n more members where patterns tell other names apart: the cheapest of what is left, whether
- * declared or not; the first `n_others` of them must not be declared. `but` is a name that is
- * being written.
+ * declared or not. `but` is a name that is being written.
  */
 static uint32_t mixed_members_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken,
-                                   uint64_t n_others, uint64_t n, const tf_known_name *but)
+                                   uint64_t n, const tf_known_name *but)
 {
     const tf_kind *kind = frame->kind;
-    uint64_t n_room = n * kind->n_others + kind->n_names;
+    uint64_t n_room = n > 1u << 16 ? UINT64_MAX : n * kind->n_others + kind->n_names;
     uint32_t *all = n_room > (1u << 24) ? NULL : tf_arena_take(run->arena, n_room * sizeof *all);
     if (all == NULL) {
         run->call.status = tf_fail(run->call.err, TOKFSM_E_LIMIT, "too many members for a bound");
         return TF_COST_NONE;
     }
-    uint32_t name_around = tf_cost_add(tf_bytes_cost(run->m, "\"\":"),
-                                       gap_rest(run->m, frame, TF_GAP_COLON, 0));
     size_t n_all = 0;
     for (uint32_t j = 0; j < kind->n_others; j++) {
         const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names + j, &run->call);
-        uint32_t value = edge == NULL ? TF_COST_NONE : edge_cost(run, edge, a, frame->depth);
+        uint32_t value = edge == NULL ? TF_COST_NONE : other_member_cost(run, frame, edge, a, 0);
         if (value == TF_COST_NONE)
             continue;
         uint32_t found = tf_class_names_costs(run, frame, j, but, (uint32_t)n, all + n_all);
         for (uint32_t i = 0; i < found; i++, n_all++)
-            all[n_all] = tf_cost_add(all[n_all], tf_cost_add(name_around, value));
+            all[n_all] = tf_cost_add(all[n_all], value);
     }
-    if (n_all > 1)
-        qsort(all, n_all, sizeof *all, compare_costs);
-    if (n_others > n_all)
-        return TF_COST_NONE;
-    uint32_t sum = 0, comma = comma_cost(run->m, frame);
-    for (uint64_t i = 0; i < n_others; i++)
-        sum = tf_cost_add(sum, tf_cost_add(all[i], comma));
     const uint32_t *required = kind->required + (size_t)a * kind->name_words;
-    const uint32_t *rank = kind->rank == NULL ? NULL : kind->rank + (size_t)a * kind->n_names;
     uint32_t last = taken != TF_NONE ? taken : frame->last - 1;
-    bool passes = rank != NULL && last < kind->n_names;
     for (uint32_t k = 0; k < kind->n_names; k++)
         if (!tf_bit(frame->seen, k) && !tf_bit(required, k) && k != taken &&
-            !(passes && rank[k] <= rank[last]))
-            all[n_all++] = tf_cost_add(member_cost(run, frame, k, 0, a),
+            tf_comes_after(kind, a, k, last))
+            all[n_all++] = tf_cost_add(member_cost(run, frame, k, 0, a, 0),
                                        tf_bytes_cost(run->m, "\""));
     if (n > n_all)
         return TF_COST_NONE;
-    if (n_all > n_others + 1)
-        qsort(all + n_others, n_all - n_others, sizeof *all, compare_costs);
-    for (uint64_t i = n_others; i < n; i++)
+    if (n_all > 1)
+        qsort(all, n_all, sizeof *all, compare_costs);
+    uint32_t sum = 0, comma = tf_comma_cost(run->m, frame);
+    for (uint64_t i = 0; i < n; i++)
         sum = tf_cost_add(sum, tf_cost_add(all[i], comma));
     return sum;
 }
@@ -239,23 +236,98 @@ static uint32_t more_members_cost(tf_run *run, const tf_frame *frame, uint32_t a
 {
     const tf_kind *kind = frame->kind;
     uint64_t n = frame->count + begun + n_required;
-    uint32_t name = !begun ? TF_NONE : taken == TF_NONE ? kind->n_names : taken;
-    uint64_t needs = tf_lacks_other(frame, a, name);
-    uint64_t more = kind->min_items[a] > n + needs ? kind->min_items[a] - n - needs : 0;
-    if (needs + more == 0)
+    uint64_t more = kind->min_items[a] > n ? kind->min_items[a] - n : 0;
+    if (more == 0)
         return 0;
     if (kind->names.content != NULL)
-        return mixed_members_cost(run, frame, a, taken, needs, needs + more, but);
+        return mixed_members_cost(run, frame, a, taken, more, but);
     const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names, &run->call);
     if (edge == NULL)
         return TF_COST_NONE;
     if (tf_word_bit(edge->admits, a))
-        return other_members_cost(run, frame, a, needs + more, in_progress);
-    return needs ? TF_COST_NONE : optional_members_cost(run, frame, a, taken, more);
+        return other_members_cost(run, frame, a, more, in_progress);
+    return optional_members_cost(run, frame, a, taken, more);
 }
 
+/* The names of a class that may be wanted, each as a member by itself. */
+static bool plan_class(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t class,
+                       const tf_known_name *but, tf_members_plan *plan)
+{
+    const tf_kind *kind = frame->kind;
+    tf_cost by_sign[TF_MAX_SIGNS];
+    const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names + class, &run->call);
+    uint32_t *names = tf_arena_take(run->arena, (size_t)plan->n_optional * sizeof *names);
+    if (edge == NULL || names == NULL)
+        return false;
+    if (!tf_word_bit(edge->admits, a))
+        return true;
+    uint32_t n = tf_class_names_costs(run, frame, class, but, plan->n_optional, names);
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t s = 0; s < 1u << plan->k; s++)
+            by_sign[s] = (tf_cost){tf_cost_add(names[i], other_member_cost(run, frame, edge, a, s)), 0};
+        tf_members_plan_add(plan, false, by_sign);
+    }
+    return run->call.status == TOKFSM_OK;
+}
+
+/* All members that an alternative with counters still needs, required or not, after one of this
+   sign; the rest is as above. */
+static uint32_t counted_members_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken,
+                                     bool begun, uint32_t in_progress, uint32_t sign,
+                                     const tf_known_name *but)
+{
+    const tf_machine *m = run->m;
+    const tf_kind *kind = frame->kind;
+    uint32_t name = begun ? (taken == TF_NONE ? kind->n_names : taken) : frame->last - 1;
+    uint64_t n = frame->count + begun + tf_still_required(frame, a, taken);
+    if (n > kind->max_items[a])
+        return TF_COST_NONE;
+    uint32_t longest = longest_name(frame, a);
+    tf_members_plan plan = {.k = tf_n_counters(kind, a), .unmet = tf_unmet(frame, a) & ~sign,
+                            .fill = kind->min_items[a] > n ? kind->min_items[a] - n : 0,
+                            .room = kind->max_items[a] == TF_UNCOUNTED ? TF_UNCOUNTED : kind->max_items[a] - n,
+                            .comma = {tf_comma_cost(m, frame), 0},
+                            .longest = in_progress > longest ? in_progress : longest,
+                            .char_tokens = m->char_tokens};
+    uint64_t most = plan.fill > plan.k ? plan.fill : plan.k;
+    if (kind->names.content == NULL && most > kind->n_names)
+        most = kind->n_names;
+    plan.n_optional = (uint32_t)most;
+    plan.of = tf_arena_take(run->arena, ((size_t)plan.n_optional + 1) * sizeof *plan.of << plan.k);
+    if (plan.of == NULL) {
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a bound");
+        return TF_COST_NONE;
+    }
+    tf_members_plan_begin(&plan);
+    const uint32_t *required = kind->required + (size_t)a * kind->name_words;
+    uint32_t quote = tf_bytes_cost(m, "\"");
+    tf_cost by_sign[TF_MAX_SIGNS];
+    for (uint32_t k = 0; k < kind->n_names; k++) {
+        if (tf_bit(frame->seen, k) || k == taken ||
+            (!tf_bit(required, k) && !tf_comes_after(kind, a, k, name)))
+            continue;
+        for (uint32_t s = 0; s < 1u << plan.k; s++)
+            by_sign[s] = (tf_cost){tf_cost_add(quote, member_cost(run, frame, k, 0, a, s)), 0};
+        tf_members_plan_add(&plan, tf_bit(required, k), by_sign);
+    }
+    for (uint32_t j = 0; kind->names.content != NULL && j < kind->n_others; j++)
+        if (!plan_class(run, frame, a, j, but, &plan))
+            return TF_COST_NONE;
+    if (kind->names.content != NULL)
+        return tf_members_plan_cost(&plan, NULL).base;
+    const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names, &run->call);
+    if (edge == NULL)
+        return TF_COST_NONE;
+    for (uint32_t s = 0; s < 1u << plan.k; s++)
+        by_sign[s] = (tf_cost){other_member_cost(run, frame, edge, a, s), 0};
+    return tf_members_plan_cost(&plan, tf_word_bit(edge->admits, a) ? by_sign : NULL).base;
+}
+
+/* What alternative a still needs after the member or item in progress, which has this sign.
+   `taken`: a name that counts as seen, or TF_NONE; `gap_done`: white space after it, so far;
+   `begun`: the frame does not count the member yet, of which `in_progress` is the name's length. */
 static uint32_t rest_after(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken,
-                           uint64_t gap_done, bool begun, uint32_t in_progress,
+                           uint64_t gap_done, bool begun, uint32_t in_progress, uint32_t sign,
                            const tf_known_name *but)
 {
     const tf_machine *m = run->m;
@@ -263,7 +335,12 @@ static uint32_t rest_after(tf_run *run, const tf_frame *frame, uint32_t a, uint3
     uint32_t cost = 0;
     uint64_t n_required = 0;
     bool more = false;
-    if (kind->is_object) {
+    if (tf_n_counters(kind, a) > 0) {
+        cost = kind->is_object
+                   ? counted_members_cost(run, frame, a, taken, begun, in_progress, sign, but)
+                   : tf_items_rest(run, frame, a, sign);
+        more = cost > 0;
+    } else if (kind->is_object) {
         const uint32_t *required = kind->required + (size_t)a * kind->name_words;
         for (uint32_t w = 0; w < kind->name_words; w++) {
             uint32_t left = required[w] & ~frame->seen[w];
@@ -273,9 +350,9 @@ static uint32_t rest_after(tf_run *run, const tf_frame *frame, uint32_t a, uint3
                     continue;
                 more = true;
                 n_required++;
-                cost = tf_cost_add(cost, comma_cost(m, frame));
+                cost = tf_cost_add(cost, tf_comma_cost(m, frame));
                 cost = tf_cost_add(cost, tf_bytes_cost(m, "\""));
-                cost = tf_cost_add(cost, member_cost(run, frame, name, 0, a));
+                cost = tf_cost_add(cost, member_cost(run, frame, name, 0, a, 0));
             }
         }
         if (kind->counts) {
@@ -291,7 +368,7 @@ static uint32_t rest_after(tf_run *run, const tf_frame *frame, uint32_t a, uint3
         items += a;
         more = true;
         uint64_t from = frame->count, to = kind->min_items[a];
-        uint32_t comma = comma_cost(m, frame);
+        uint32_t comma = tf_comma_cost(m, frame);
         uint64_t n = to - from > UINT32_MAX ? UINT32_MAX : to - from, sum = n * comma;
         for (; from < to && from < items->n_prefix; from++, n--) {
             uint32_t item = tf_cost_at(items->prefix[from], frame->depth);
@@ -310,10 +387,19 @@ static uint32_t rest_after(tf_run *run, const tf_frame *frame, uint32_t a, uint3
     return tf_cost_add(cost, close_cost(m, frame, gap_done));
 }
 
-static uint32_t rest_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken,
-                          uint64_t gap_done)
+/* The value in progress, whose costs by obligation are `value` (NULL: not begun), and the rest. */
+static uint32_t value_and_rest(tf_run *run, const tf_frame *frame, uint32_t a, const costs *value)
 {
-    return rest_after(run, frame, a, taken, gap_done, false, 0, NULL);
+    uint32_t best = TF_COST_NONE;
+    const uint32_t *signs = tf_edge_signs(frame->kind, frame->edge, a);
+    for (uint32_t s = 0; s < 1u << tf_n_counters(frame->kind, a); s++) {
+        if (signs[s] == TF_NONE)
+            continue;
+        uint32_t cost = value == NULL ? edge_cost(run, frame, frame->edge, a, s) : value->of[signs[s]];
+        if (cost < best)
+            keep_less(&best, tf_cost_add(cost, rest_after(run, frame, a, TF_NONE, 0, false, 0, s, NULL)));
+    }
+    return best;
 }
 
 /*
@@ -378,9 +464,10 @@ static void name_costs(tf_run *run, const tf_configuration *c, uint32_t before, 
                 continue;
             for (uint32_t a = tf_words_next(alive.words, n_words, 0); a != UINT32_MAX;
                  a = tf_words_next(alive.words, n_words, a + 1))
-                keep_less(&out->of[a],
-                          tf_cost_add(before, tf_cost_add(member_cost(run, frame, k, pos, a),
-                                                          rest_after(run, frame, a, k, 0, true, 0, NULL))));
+                for (uint32_t s = 0; s < 1u << tf_n_counters(kind, a); s++)
+                    keep_less(&out->of[a],
+                              tf_cost_add(before, tf_cost_add(member_cost(run, frame, k, pos, a, s),
+                                                              rest_after(run, frame, a, k, 0, true, 0, s, NULL))));
         }
     for (uint32_t j = 0; j < kind->n_others && run->call.status == TOKFSM_OK; j++) {
         if (!tf_other_open(run, frame, j, alive.words))
@@ -398,11 +485,12 @@ static void name_costs(tf_run *run, const tf_configuration *c, uint32_t before, 
         if (edge == NULL)
             return;
         for (uint32_t a = tf_words_next(alive.words, n_words, 0); a != UINT32_MAX;
-             a = tf_words_next(alive.words, n_words, a + 1)) {
-            uint32_t rest = tf_cost_add(edge_cost(run, edge, a, frame->depth),
-                                        rest_after(run, frame, a, TF_NONE, 0, true, length, &known));
-            keep_less(&out->of[a], tf_cost_add(before, tf_cost_add(name, rest)));
-        }
+             a = tf_words_next(alive.words, n_words, a + 1))
+            for (uint32_t s = 0; s < 1u << tf_n_counters(kind, a); s++) {
+                uint32_t rest = tf_cost_add(edge_cost(run, frame, edge, a, s),
+                                            rest_after(run, frame, a, TF_NONE, 0, true, length, s, &known));
+                keep_less(&out->of[a], tf_cost_add(before, tf_cost_add(name, rest)));
+            }
     }
 }
 
@@ -562,23 +650,16 @@ static void top_costs(tf_run *run, const tf_configuration *c, const costs *value
     for (uint32_t a = tf_words_next(alive, kind->alternative_words, 0); a != UINT32_MAX;
          a = tf_words_next(alive, kind->alternative_words, a + 1)) {
         if (c->mode == TF_AT_AFTER) {
-            out->of[a] = rest_cost(run, frame, a, TF_NONE, c->n);
+            out->of[a] = rest_after(run, frame, a, TF_NONE, c->n, false, 0, 0, NULL);
         } else if (c->mode == TF_AT_COLON) {
-            out->of[a] = tf_cost_add(colon_cost(run, frame), tf_cost_add(edge_cost(run, frame->edge, a, frame->depth),
-                                                        rest_cost(run, frame, a, TF_NONE, 0)));
-        } else if (has_value && frame->edge->obligation[a] != TF_NONE) {
-            tf_frame begun;
-            uint32_t rest;
-            if (open_array) { /* the item that may begin is not counted yet */
-                begun = *frame;
-                begun.count = 1;
-                rest = rest_cost(run, &begun, a, TF_NONE, 0);
-            } else {
-                rest = rest_cost(run, frame, a, TF_NONE, 0);
-            }
-            out->of[a] = tf_cost_add(value->of[frame->edge->obligation[a]], rest);
+            out->of[a] = tf_cost_add(colon_cost(run, frame), value_and_rest(run, frame, a, NULL));
+        } else if (has_value) {
+            tf_frame begun = *frame;
+            begun.count += open_array; /* the item that may begin is not counted yet */
+            out->of[a] = value_and_rest(run, open_array ? &begun : frame, a, value);
         }
-        if (open_array && kind->min_items[a] == 0 && (!indented(m) || c->n == 0))
+        if (open_array && kind->min_items[a] == 0 && tf_counters_met(frame, a) &&
+            (!indented(m) || c->n == 0))
             keep_less(&out->of[a], tf_bytes_cost(m, "]"));
     }
     if (c->mode == TF_IN_NAME)
@@ -593,7 +674,7 @@ static void top_costs(tf_run *run, const tf_configuration *c, const costs *value
                 const uint32_t *required = kind->required + (size_t)a * kind->name_words;
                 for (uint32_t w = 0; w < kind->name_words; w++)
                     needs |= required[w] != 0;
-                needs |= kind->min_items[a] > 0 || tf_word_bit(kind->needs_other, a);
+                needs |= kind->min_items[a] > 0 || !tf_counters_met(frame, a);
                 if (!needs)
                     keep_less(&out->of[a], tf_bytes_cost(m, "}"));
             }
@@ -619,7 +700,6 @@ uint32_t tf_bound(tf_run *run, const tf_configuration *c)
         none(&alternatives, frame->kind->n_alternatives);
         for (uint32_t a = tf_words_next(alive, frame->kind->alternative_words, 0); a != UINT32_MAX;
              a = tf_words_next(alive, frame->kind->alternative_words, a + 1))
-            alternatives.of[a] = tf_cost_add(value.of[frame->edge->obligation[a]],
-                                             rest_cost(run, frame, a, TF_NONE, 0));
+            alternatives.of[a] = value_and_rest(run, frame, a, &value);
     }
 }

@@ -39,7 +39,8 @@ static bool is_plain(const tf_run *run, const tf_configuration *c)
         c->literal == TF_MAYBE)
         return false;
     if (c->mode == TF_IN_NAME)
-        return c->top->emitted == NULL && !c->top->kind->counts && c->content == NULL;
+        return c->top->emitted == NULL && !c->top->kind->counts &&
+               c->top->kind->counting == NULL && c->content == NULL;
     const tf_strings *s = c->at;
     return c->mode == TF_IN_STRING && s->n_breaks > 0 && s->content == NULL && !outcome_varies(c);
 }

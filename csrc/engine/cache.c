@@ -1,6 +1,6 @@
 #include "cache.h"
 
-#include "frames.h"
+#include "counters.h"
 
 enum { N_BUCKETS = 1024 };
 
@@ -55,6 +55,8 @@ static uint64_t clipped_count(const tf_machine *m, const tf_frame *frame)
     uint64_t near = reach(m), n = frame->count;
     if (kind->is_object)
         return kind->counts ? n : n > 0;
+    if (kind->counting != NULL) /* how many items are left decides what they may be */
+        near += kind->counting->span;
     uint32_t class = tf_item_class(kind, n);
     if (class + 1 < kind->n_classes && kind->first[class + 1] - n <= near)
         return n;
@@ -90,6 +92,8 @@ static void put_frames(const tf_machine *m, const tf_frame *frame, tf_signature 
         put(s, (uint64_t)(uintptr_t)frame->edge);
         put(s, clipped_count(m, frame));
         put_words(s, tf_frame_alive(frame), kind->alternative_words);
+        for (uint32_t k = 0; kind->counting != NULL && k < kind->counting->n_counters; k++)
+            put(s, frame->counts == NULL ? 0 : frame->counts[k]);
         if (kind->rank != NULL)
             put(s, frame->last);
         if (m->options.whitespace == TOKFSM_WHITESPACE_INDENT)

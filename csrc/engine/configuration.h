@@ -33,6 +33,7 @@ typedef struct tf_frame {
     const tf_kind *kind;
     const tf_edge *edge; /* of the member or item begun last */
     const tf_emitted *emitted;
+    const uint64_t *counts; /* of all counters (counters.h); NULL: all 0 */
     tf_bits alive;  /* alternatives, [kind->alternative_words] */
     uint64_t count; /* members or items begun */
     uint32_t last;  /* property_order="schema": 1 + index of the last name, 0: none */

@@ -1,6 +1,7 @@
 #include "frames.h"
 
 #include "../base/bits.h"
+#include "counters.h"
 
 static bool no_memory(tf_run *run)
 {
@@ -53,9 +54,23 @@ tf_frame *tf_frame_new(tf_run *run, const tf_frame *parent, const tf_kind *kind,
     return frame;
 }
 
-bool tf_edge_obligations(tf_run *run, const tf_kind *kind, const tf_edge *edge,
+bool tf_item_open(tf_run *run, const tf_frame *frame, const tf_edge *edge, uint64_t i,
+                  uint64_t *alive)
+{
+    const tf_kind *kind = frame->kind;
+    uint32_t n_words = kind->alternative_words;
+    tf_meet(alive, edge->admits, tf_frame_alive(frame), n_words);
+    for (uint32_t a = kind->counting == NULL ? UINT32_MAX : tf_words_next(alive, n_words, 0);
+         a != UINT32_MAX; a = tf_words_next(alive, n_words, a + 1))
+        if (tf_n_counters(kind, a) > 0 && tf_item_signs(run, frame, a, i) == 0)
+            alive[a >> 6] &= ~((uint64_t)1 << (a & 63u));
+    return tf_words_any(alive, n_words);
+}
+
+bool tf_edge_obligations(tf_run *run, const tf_frame *frame, const tf_edge *edge, uint64_t i,
                          const uint64_t *alive, tf_bits *obligations)
 {
+    const tf_kind *kind = frame->kind;
     uint32_t n_words = edge->value->n_words;
     if (edge->value->n == 1) {
         obligations->word = 1;
@@ -64,10 +79,17 @@ bool tf_edge_obligations(tf_run *run, const tf_kind *kind, const tf_edge *edge,
     tf_scratch_words met;
     memset(met.words, 0, n_words * sizeof *met.words);
     for (uint32_t a = tf_words_next(alive, kind->alternative_words, 0); a != UINT32_MAX;
-         a = tf_words_next(alive, kind->alternative_words, a + 1))
-        if (edge->obligation[a] != TF_NONE)
-            tf_word_set(met.words, edge->obligation[a]);
-    return tf_bits_keep(run, met.words, n_words, obligations);
+         a = tf_words_next(alive, kind->alternative_words, a + 1)) {
+        const uint32_t *signs = tf_edge_signs(kind, edge, a);
+        uint64_t open = 1;
+        if (tf_n_counters(kind, a) > 0)
+            open = kind->is_object ? tf_name_signs(run, frame, a, (uint32_t)i, true)
+                                   : tf_item_signs(run, frame, a, i);
+        for (uint32_t s = 0; open != 0; s++, open >>= 1)
+            if ((open & 1u) && signs[s] != TF_NONE)
+                tf_word_set(met.words, signs[s]);
+    }
+    return run->call.status == TOKFSM_OK && tf_bits_keep(run, met.words, n_words, obligations);
 }
 
 uint32_t tf_item_class(const tf_kind *kind, uint64_t i)
@@ -81,20 +103,6 @@ uint32_t tf_item_class(const tf_kind *kind, uint64_t i)
             high = middle;
     }
     return low;
-}
-
-bool tf_lacks_other(const tf_frame *frame, uint32_t a, uint32_t name)
-{
-    const tf_kind *kind = frame->kind;
-    if (!tf_word_bit(kind->needs_other, a) || frame->emitted != NULL)
-        return false;
-    const uint32_t *spoken = kind->spoken + (size_t)a * kind->name_words;
-    if (name != TF_NONE && (name >= kind->n_names || !tf_bit(spoken, name)))
-        return false;
-    for (uint32_t w = 0; w < kind->name_words; w++)
-        if (frame->seen[w] & ~spoken[w])
-            return false;
-    return true;
 }
 
 bool tf_may_close(const tf_frame *frame, uint64_t *outcome)
@@ -111,9 +119,8 @@ bool tf_may_close(const tf_frame *frame, uint64_t *outcome)
             const uint32_t *required = kind->required + (size_t)a * kind->name_words;
             for (uint32_t w = 0; w < kind->name_words && closes; w++)
                 closes = (required[w] & ~frame->seen[w]) == 0;
-            closes = closes && !tf_lacks_other(frame, a, TF_NONE);
         }
-        if (!closes || frame->count < kind->min_items[a])
+        if (!closes || frame->count < kind->min_items[a] || !tf_counters_met(frame, a))
             continue;
         any = true;
         for (uint32_t w = 0; w < n_words; w++)
@@ -144,8 +151,7 @@ static bool in_order(const tf_frame *frame, uint32_t a, uint32_t name)
     return true;
 }
 
-/* Names that are required and not there, `name` left out. */
-static uint64_t still_required(const tf_frame *frame, uint32_t a, uint32_t name)
+uint64_t tf_still_required(const tf_frame *frame, uint32_t a, uint32_t name)
 {
     const tf_kind *kind = frame->kind;
     const uint32_t *required = kind->required + (size_t)a * kind->name_words;
@@ -160,8 +166,7 @@ static uint64_t still_required(const tf_frame *frame, uint32_t a, uint32_t name)
 static bool count_feasible(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t name)
 {
     const tf_kind *kind = frame->kind;
-    uint64_t least = frame->count + 1 + still_required(frame, a, name);
-    least += tf_lacks_other(frame, a, name);
+    uint64_t least = frame->count + 1 + tf_still_required(frame, a, name);
     if (least > kind->max_items[a])
         return false;
     if (kind->rank == NULL || least >= kind->min_items[a])
@@ -206,11 +211,12 @@ static bool open_through(tf_run *run, const tf_frame *frame, const tf_edge *edge
     if (!tf_run_spend(run)) /* names are looked at in loops that a step does not bound */
         return false;
     tf_meet(alive, edge->admits, tf_frame_alive(frame), n_words);
-    if (kind->rank != NULL || kind->counts)
+    if (kind->rank != NULL || kind->counts || kind->counting != NULL)
         for (uint32_t a = tf_words_next(alive, n_words, 0); a != UINT32_MAX;
              a = tf_words_next(alive, n_words, a + 1))
             if ((kind->rank != NULL && !in_order(frame, a, name)) ||
-                (kind->counts && !count_feasible(run, frame, a, name)))
+                (kind->counts && !count_feasible(run, frame, a, name)) ||
+                (tf_n_counters(kind, a) > 0 && tf_name_signs(run, frame, a, name, false) == 0))
                 alive[a >> 6] &= ~((uint64_t)1 << (a & 63u));
     return tf_words_any(alive, n_words);
 }

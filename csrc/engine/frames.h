@@ -15,8 +15,12 @@ bool tf_bits_keep(tf_run *run, const uint64_t *words, uint32_t n_words, tf_bits 
 tf_frame *tf_frame_copy(tf_run *run, const tf_frame *frame);
 /* A fresh frame of `kind` over `parent` with these alternatives. */
 tf_frame *tf_frame_new(tf_run *run, const tf_frame *parent, const tf_kind *kind, tf_bits alive);
-/* Obligations of edge->value that the alternatives `alive` look through. False: no memory. */
-bool tf_edge_obligations(tf_run *run, const tf_kind *kind, const tf_edge *edge,
+/* The alternatives that item i may come for. */
+bool tf_item_open(tf_run *run, const tf_frame *frame, const tf_edge *edge, uint64_t i,
+                  uint64_t *alive);
+/* Obligations of edge->value that the alternatives `alive` look through at item i, or at the
+   member under name i, begun last. False: failed. */
+bool tf_edge_obligations(tf_run *run, const tf_frame *frame, const tf_edge *edge, uint64_t i,
                          const uint64_t *alive, tf_bits *obligations);
 /* Class of item i. */
 uint32_t tf_item_class(const tf_kind *kind, uint64_t i);
@@ -25,9 +29,10 @@ static inline const uint64_t *tf_frame_alive(const tf_frame *frame)
 {
     return tf_words(&frame->alive, frame->kind->alternative_words);
 }
-/* Whether alternative a still must get a name that it does not speak of; `name` (or TF_NONE)
-   counts as there, n_names standing for one that no alternative speaks of. */
-bool tf_lacks_other(const tf_frame *frame, uint32_t a, uint32_t name);
+/* Names that are required and not there, `name` left out. */
+uint64_t tf_still_required(const tf_frame *frame, uint32_t a, uint32_t name);
+/* A comma and the gap behind it, in tokens. */
+uint32_t tf_comma_cost(const tf_machine *m, const tf_frame *frame);
 static inline void tf_meet(uint64_t *out, const uint64_t *a, const uint64_t *b, uint32_t n_words)
 {
     for (uint32_t i = 0; i < n_words; i++)

@@ -39,6 +39,8 @@ typedef struct tf_value tf_value;
 typedef struct tf_kind tf_kind;
 typedef struct tf_edge tf_edge;
 typedef struct tf_nstate tf_nstate;
+typedef struct tf_counter tf_counter;
+typedef struct tf_counting tf_counting;
 
 /* ---- content of strings: what patterns and formats say ---- */
 
@@ -176,11 +178,12 @@ extern const tf_kind tf_no_kind;
 
 /*
  * What a member or item is held against. Alternative a of the kind looks at the child through
- * obligation[a] of `value`, or does not admit it (TF_NONE).
+ * obligation[a] of `value`, or does not admit it (TF_NONE). One with counters looks through one
+ * obligation for each sign: see tf_edge_signs.
  */
 struct tf_edge {
     const tf_value *value;      /* NULL where no alternative admits */
-    const uint32_t *obligation; /* [n_alternatives] */
+    const uint32_t *obligation; /* [n_alternatives], or with counters [counting->n_signs] */
     const uint64_t *admits;     /* [alternative_words] */
 };
 
@@ -201,6 +204,7 @@ struct tf_kind {
     const void *build; /* compile half */
     const uint64_t *min_items, *max_items; /* [n_alternatives]: members or items; max of an
                                               array: what is feasible */
+    const tf_counting *counting; /* NULL: no alternative has counters (counters.h) */
 
     /* objects: names in spelled order; edge n_names + j is that of all other names of class j,
        the language j of names.content (without content there is one class) */
@@ -208,10 +212,8 @@ struct tf_kind {
     uint32_t n_names, name_words;           /* 32-bit words of a set of names */
     uint32_t n_others;                      /* classes of other names */
     const uint32_t *required;               /* [n_alternatives][name_words] */
-    const uint64_t *needs_other;            /* [alternative_words]: must have a name that the
-                                               alternative does not speak of */
     const uint32_t *spoken;                 /* [n_alternatives][name_words]: what it speaks of */
-    uint32_t counts;                        /* 1: some alternative has a count or needs_other */
+    uint32_t counts;                        /* 1: some alternative has a count */
     const uint32_t *rank;                   /* property_order="schema": [n_alternatives][n_names],
                                                TF_NONE: among the other names; else NULL */
     /* arrays: item i looks through edge c, the last with first[c] <= i */

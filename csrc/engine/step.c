@@ -8,6 +8,8 @@
  */
 #include "step.h"
 
+#include "counters.h"
+
 static bool is_space(uint8_t byte)
 {
     return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r';
@@ -45,25 +47,22 @@ bool tf_step_finish(tf_run *run, tf_configuration *c, const uint64_t *outcome)
     }
     c->mode = TF_AT_AFTER;
     c->n = 0;
-    const tf_edge *edge = frame->edge;
-    if (edge->value->n == 1)
-        return true; /* what every alternative asked for is there */
     const tf_kind *kind = frame->kind;
+    if (frame->edge->value->n == 1 && kind->counting == NULL)
+        return true; /* what every alternative asked for is there */
     uint32_t n_words = kind->alternative_words;
-    const uint64_t *alive = tf_frame_alive(frame);
+    const uint64_t *alive = tf_frame_alive(frame), *counts;
     tf_scratch_words kept;
     memset(kept.words, 0, n_words * sizeof *kept.words);
-    for (uint32_t a = tf_words_next(alive, n_words, 0); a != UINT32_MAX;
-         a = tf_words_next(alive, n_words, a + 1))
-        if (tf_word_bit(outcome, edge->obligation[a]))
-            tf_word_set(kept.words, a);
-    if (!tf_words_any(kept.words, n_words))
+    if (!tf_count_child(run, frame, outcome, kept.words, &counts) ||
+        !tf_words_any(kept.words, n_words))
         return false;
-    if (memcmp(kept.words, alive, n_words * sizeof *alive) == 0)
+    if (counts == NULL && memcmp(kept.words, alive, n_words * sizeof *alive) == 0)
         return true;
     tf_frame *copy = tf_frame_copy(run, frame);
     if (copy == NULL || !tf_bits_keep(run, kept.words, n_words, &copy->alive))
         return false;
+    copy->counts = counts;
     c->top = copy;
     return true;
 }
@@ -175,10 +174,10 @@ static bool begin_first_item(tf_run *run, tf_configuration *c)
     if (frame == NULL)
         return false;
     tf_scratch_words alive;
-    tf_meet(alive.words, tf_frame_alive(c->top), frame->edge->admits,
-            frame->kind->alternative_words);
+    tf_item_open(run, c->top, frame->edge, 0, alive.words);
     frame->count = 1;
-    if (!tf_bits_keep(run, alive.words, frame->kind->alternative_words, &frame->alive))
+    if (run->call.status != TOKFSM_OK ||
+        !tf_bits_keep(run, alive.words, frame->kind->alternative_words, &frame->alive))
         return false;
     c->top = frame;
     return true;
@@ -215,12 +214,11 @@ static bool begin_container(tf_run *run, tf_configuration *c, bool object)
     frame->edge = tf_kind_edge(run->m, kind, 0, &run->call);
     if (frame->edge == NULL)
         return false;
-    tf_meet(alive.words, alive.words, frame->edge->admits, kind->alternative_words);
-    if (tf_words_any(alive.words, kind->alternative_words)) {
+    if (tf_item_open(run, frame, frame->edge, 0, alive.words)) {
         c->value = frame->edge->value;
-        return tf_edge_obligations(run, kind, frame->edge, alive.words, &c->alive);
+        return tf_edge_obligations(run, frame, frame->edge, 0, alive.words, &c->alive);
     }
-    return true;
+    return run->call.status == TOKFSM_OK;
 }
 
 static bool begin_string(tf_run *run, tf_configuration *c)
@@ -333,8 +331,7 @@ static bool next_item(tf_run *run, tf_configuration *c)
     if (edge == NULL)
         return false;
     tf_scratch_words alive;
-    tf_meet(alive.words, tf_frame_alive(frame), edge->admits, kind->alternative_words);
-    if (!tf_words_any(alive.words, kind->alternative_words))
+    if (!tf_item_open(run, frame, edge, frame->count, alive.words))
         return false;
     tf_frame *next = tf_frame_copy(run, frame);
     if (next == NULL || !tf_bits_keep(run, alive.words, kind->alternative_words, &next->alive))
@@ -346,7 +343,7 @@ static bool next_item(tf_run *run, tf_configuration *c)
     c->gap = TF_GAP_COMMA;
     c->n = 0;
     c->value = edge->value;
-    return tf_edge_obligations(run, kind, edge, alive.words, &c->alive);
+    return tf_edge_obligations(run, frame, edge, frame->count, alive.words, &c->alive);
 }
 
 static bool step_after(tf_run *run, tf_configuration *c, uint8_t byte)
@@ -389,7 +386,8 @@ static bool step_colon(tf_run *run, tf_configuration *c, uint8_t byte)
     c->gap = TF_GAP_COLON;
     c->n = 0;
     c->value = frame->edge->value;
-    return tf_edge_obligations(run, frame->kind, frame->edge, tf_frame_alive(frame), &c->alive);
+    return tf_edge_obligations(run, frame, frame->edge, frame->last - 1, tf_frame_alive(frame),
+                               &c->alive);
 }
 
 bool tf_step(tf_run *run, tf_configuration *c, uint8_t byte)

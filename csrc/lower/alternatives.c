@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "expand.h"
+#include "witnesses.h"
 
 static tokfsm_status no_memory(tf_build *b)
 {
@@ -15,7 +16,7 @@ static int compare_obligations(const void *a, const void *b)
 }
 
 /* Whether all atoms of a are among those of b. */
-static bool is_part(const whole *a, const whole *b)
+static bool is_part(const finished *a, const finished *b)
 {
     uint32_t n = a->alternative.n_atoms, m = b->alternative.n_atoms, k = 0;
     if (n > m || (a->signature & ~b->signature) != 0)
@@ -33,7 +34,7 @@ tokfsm_status tf_add_alternative(expansion *e, const tf_obligation *atoms, uint3
 {
     tf_build *b = e->b;
     tf_obligation *kept = tf_arena_take(&e->scratch, n * sizeof *kept);
-    whole w = {.sorted = tf_arena_take(&e->scratch, n * sizeof *w.sorted)};
+    finished w = {.sorted = tf_arena_take(&e->scratch, n * sizeof *w.sorted)};
     if (kept == NULL || w.sorted == NULL)
         return no_memory(b);
     if (n > 0) {
@@ -42,7 +43,7 @@ tokfsm_status tf_add_alternative(expansion *e, const tf_obligation *atoms, uint3
     }
     if (n > 1)
         qsort(w.sorted, n, sizeof *w.sorted, compare_obligations);
-    w.alternative = (tf_alternative){n, kept, NULL};
+    w.alternative = (tf_alternative){n, kept, NULL, NULL};
     for (uint32_t i = 0; i < n; i++)
         w.signature |= UINT64_C(1) << (atoms[i] * 2654435761u >> 26);
     size_t m = 0;
@@ -77,7 +78,8 @@ tokfsm_status tf_keep_alternatives(expansion *e, const tf_alternatives **kept)
             break;
         if (from->n_atoms > 0)
             memcpy(atoms, from->atoms, from->n_atoms * sizeof *atoms);
-        *made = (tf_alternative){from->n_atoms, atoms, NULL};
+        *made = (tf_alternative){from->n_atoms, atoms, NULL, NULL};
+        TF_TRY(tf_counters_find(b, made, e->object));
         items[i] = made;
     }
     if (status != TOKFSM_OK)

@@ -34,11 +34,10 @@ typedef struct tf_fact {
         TF_MEMBER, /* member `name` is there and meets `obligation` */
         TF_LACKS,  /* it is not there */
         TF_IF_THERE, /* it is not there, or meets `obligation` */
-        TF_OTHER,  /* a name is there that no atom speaks of, and no schema of `list` evaluates */
-        TF_OUTSIDE, /* on its way only: a member that no schema of `list` evaluates meets
-                       `obligation` */
+        TF_SOME_MEMBER, /* one whose name is of `names` of schema `index` meets `obligation` */
         TF_COUNT,  /* min to max members */
         TF_ITEM,   /* item `index` is there and meets `obligation` */
+        TF_SOME_ITEMS, /* min to max items from `index` on meet `obligation` */
         TF_LENGTH, /* min to max items */
         TF_UNEVALUATED, /* members that no schema of `list` evaluates meet `obligation` */
         TF_ITEMS_FROM   /* items from `index` on meet `obligation` */
@@ -46,18 +45,25 @@ typedef struct tf_fact {
     const char *name;
     uint32_t n_name;
     uint32_t index;
+    uint32_t names; /* TF_NAMES_* */
     tf_obligation obligation;
     uint64_t min, max;
     const uint32_t *list; /* of schemas */
     uint32_t n_list;
 } tf_fact;
 
+/* Names that a schema speaks of: that it does not evaluate, that its propertyNames refuses, that
+   no schema of `list` evaluates, that pattern i of its patternProperties matches. */
+enum { TF_NAMES_OUTSIDE, TF_NAMES_REFUSED, TF_NAMES_UNEVALUATED, TF_NAMES_MATCHING };
+
 typedef struct tf_name_classes tf_name_classes;
+typedef struct tf_counters tf_counters;
 
 typedef struct tf_alternative {
     uint32_t n_atoms;
     const tf_obligation *atoms; /* in text order */
     const tf_name_classes *name_classes; /* its own; NULL: not looked at yet */
+    const tf_counters *counters; /* those among them that count children (witnesses.h), or NULL */
 } tf_alternative;
 
 static inline bool tf_same_alternative(const tf_alternative *a, const tf_alternative *b)
@@ -162,10 +168,9 @@ tokfsm_status tf_item_oset(tf_build *b, const tf_alternative *alternative, uint6
                            tf_oset **oset);
 /* Intern a fact: equal ones have one index. */
 tokfsm_status tf_fact_of(tf_build *b, const tf_fact *fact, uint32_t *index);
-/* Members that it must and may have, its required names counted; whether it needs one that no
-   atom speaks of. */
+/* Members that it must and may have. */
 void tf_member_counts(const tf_build *b, const tf_alternative *alternative, uint64_t *min,
-                      uint64_t *max, bool *needs_other);
+                      uint64_t *max);
 uint32_t tf_prefix_length(const tf_build *b, const tf_alternative *alternative);
 void tf_item_counts(const tf_build *b, const tf_alternative *alternative, uint64_t *min,
                     uint64_t *max);

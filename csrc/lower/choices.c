@@ -54,17 +54,7 @@ void tf_option_fact(expansion *e, option *o, tf_fact fact)
     tf_option_task(e, o, (task){TASK_FACT, index, NULL});
 }
 
-/* A choice is made once for all partials. */void tf_option_outside(expansion *e, option *o, const uint32_t *list, uint32_t n,
-                       tf_obligation obligation)
-{
-    uint32_t index = 0;
-    tf_fact fact = {.kind = TF_OUTSIDE, .list = list, .n_list = n, .obligation = obligation};
-    if (e->status == TOKFSM_OK)
-        e->status = tf_fact_of(e->b, &fact, &index);
-    tf_option_task(e, o, (task){TASK_OUTSIDE, index, NULL});
-}
-
-/* ---- branches of a schema that must hold ---- */
+/* A choice is made once for all partials. *//* ---- branches of a schema that must hold ---- */
 
 /* Under a schema that asks what is unevaluated: the first evaluating branch that holds, and any
    of the later ones. */

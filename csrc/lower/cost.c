@@ -4,8 +4,8 @@
  * their cheapest token split, all else byte by byte, so every cost is that of a real text.
  */
 #include "../engine/content.h"
-#include "names.h"
 #include "name_classes.h"
+#include "witnesses.h"
 
 static tokfsm_status no_memory(tf_build *b)
 {
@@ -14,23 +14,10 @@ static tokfsm_status no_memory(tf_build *b)
 
 static void keep_less(tf_cost *best, tf_cost cost)
 {
-    /* Ranked one frame deep: which of two is less can depend on depth, and one must be kept. */
-    uint64_t a = (uint64_t)best->base + best->per_depth, c = (uint64_t)cost.base + cost.per_depth;
-    if (cost.base != TF_COST_NONE && (best->base == TF_COST_NONE || c < a))
-        *best = cost;
+    tf_cost_keep_less(best, cost);
 }
 
-static tf_cost plus(tf_cost a, tf_cost b)
-{
-    if (a.base == TF_COST_NONE || b.base == TF_COST_NONE)
-        return (tf_cost){TF_COST_NONE, 0};
-    uint64_t base = (uint64_t)a.base + b.base, per_depth = (uint64_t)a.per_depth + b.per_depth;
-    if (base >= TF_COST_NONE)
-        base = TF_COST_NONE - 1; /* too long to be written, but there */
-    if (per_depth > INT32_MAX)
-        per_depth = INT32_MAX;
-    return (tf_cost){(uint32_t)base, (uint32_t)per_depth};
-}
+static tf_cost plus(tf_cost a, tf_cost b) { return tf_cost_plus(a, b); }
 
 static tf_cost tokens(uint32_t n) { return (tf_cost){n, 0}; }
 
@@ -152,6 +139,28 @@ typedef struct sum {
     tf_name_list names; /* a name counts once */
 } sum;
 
+/* A declared name with its quotes and colon. */
+static tokfsm_status declared_name_cost(tf_build *b, const char *text, uint32_t n, tf_cost *cost)
+{
+    tf_literal name = {0};
+    TF_TRY(tf_spell(b, text, n, &name.spelled, &name.n_spelled));
+    tf_strings one = {.literals = &name, .n_literals = 1};
+    const uint32_t *spelling;
+    TF_TRY(tf_build_literal_cost(b, &one, 0, true, &spelling));
+    *cost = tokens(tf_cost_add(spelling[0], tf_bytes_cost(&b->machine, "\"")));
+    return TOKFSM_OK;
+}
+
+/* The quotes and the colon of a name that nothing declares. */
+static uint32_t other_name_cost(const tf_build *b)
+{
+    uint32_t cost = tf_bytes_cost(&b->machine, "\"\":");
+    if (b->machine.options.whitespace == TOKFSM_WHITESPACE_SPACED ||
+        b->machine.options.whitespace == TOKFSM_WHITESPACE_INDENT)
+        cost = tf_cost_add(cost, tf_bytes_cost(&b->machine, " "));
+    return cost;
+}
+
 static tokfsm_status add_member(void *context, const char *text, uint32_t n)
 {
     sum *s = context;
@@ -162,27 +171,13 @@ static tokfsm_status add_member(void *context, const char *text, uint32_t n)
         return TOKFSM_OK;
     tf_oset *oset;
     TF_TRY(tf_member_oset(b, s->alternative, text, n, &oset));
-    tf_literal name = {0};
-    TF_TRY(tf_spell(b, text, n, &name.spelled, &name.n_spelled));
-    tf_strings one = {.literals = &name, .n_literals = 1};
-    const uint32_t *spelling;
-    TF_TRY(tf_build_literal_cost(b, &one, 0, true, &spelling));
-    tf_cost member = oset == NULL ? tokens(TF_COST_NONE) : deeper(oset->cost);
-    member = plus(member, tokens(tf_cost_add(spelling[0], tf_bytes_cost(&b->machine, "\""))));
+    tf_cost member = oset == NULL ? tokens(TF_COST_NONE) : deeper(oset->cost), name;
+    TF_TRY(declared_name_cost(b, text, n, &name));
+    member = plus(member, name);
     if (s->n++ > 0)
         member = plus(member, comma(b));
     s->total = plus(s->total, member);
     return TOKFSM_OK;
-}
-
-/* The colon and quotes of a name, and the gap after it. */
-static uint32_t around_name(const tf_build *b)
-{
-    uint32_t cost = tf_bytes_cost(&b->machine, "\"\":");
-    if (b->machine.options.whitespace == TOKFSM_WHITESPACE_SPACED ||
-        b->machine.options.whitespace == TOKFSM_WHITESPACE_INDENT)
-        cost = tf_cost_add(cost, tf_bytes_cost(&b->machine, " "));
-    return cost;
 }
 
 static void add_member_cost(sum *s, tf_cost member)
@@ -205,7 +200,7 @@ static tokfsm_status add_class_members(sum *s, const tf_name_classes *classes, u
 {
     tf_build *b = s->b;
     tokfsm_status status = TOKFSM_OK;
-    uint32_t around = around_name(b);
+    uint32_t around = other_name_cost(b);
     if (classes->content == NULL) { /* each longer than all names before */
         uint64_t longest = 0;
         for (size_t i = 0; i < names->n; i++)
@@ -254,22 +249,16 @@ static tokfsm_status add_more_members(sum *s)
 {
     tf_build *b = s->b;
     uint64_t min, max;
-    bool needs_other;
-    tf_member_counts(b, s->alternative, &min, &max, &needs_other);
+    tf_member_counts(b, s->alternative, &min, &max);
     uint64_t more = min > s->n ? min - s->n : 0;
-    if (needs_other && more == 0)
-        more = 1;
     if (s->n + more > max)
         s->total = tokens(TF_COST_NONE);
     if (more == 0 || s->total.base == TF_COST_NONE)
         return TOKFSM_OK;
     tf_name_list names = {.b = b};
     tokfsm_status status = tf_each_name(b, s->alternative, tf_name_list_add, &names);
-    uint64_t n_before = more;
     if (status == TOKFSM_OK)
         status = add_other_members(s, &names, &more);
-    if (status == TOKFSM_OK && needs_other && more == n_before)
-        s->total = tokens(TF_COST_NONE);
     for (size_t i = 0; i < names.n && more > 0 && status == TOKFSM_OK; i++) {
         uint32_t n_members = s->n;
         tf_cost before = s->total;
@@ -300,17 +289,7 @@ static tokfsm_status object_cost(tf_build *b, const tf_alternative *alternative,
     return status;
 }
 
-static tf_cost times(tf_cost cost, uint64_t n)
-{
-    if (n == 0)
-        return tokens(0);
-    if (cost.base == TF_COST_NONE)
-        return cost;
-    uint64_t most = TF_COST_NONE - 1;
-    uint64_t base = cost.base > most / n ? most : cost.base * n;
-    uint64_t per_depth = cost.per_depth > INT32_MAX / n ? INT32_MAX : cost.per_depth * n;
-    return (tf_cost){(uint32_t)base, (uint32_t)per_depth};
-}
+static tf_cost times(tf_cost cost, uint64_t n) { return tf_cost_times(cost, n); }
 
 static tokfsm_status array_cost(tf_build *b, const tf_alternative *alternative, tf_cost *cost)
 {
@@ -326,6 +305,26 @@ static tokfsm_status array_cost(tf_build *b, const tf_alternative *alternative, 
     }
     if (min > 0)
         *cost = plus(*cost, plus(times(comma(b), min - 1), plus(line(b, 1), line(b, 0))));
+    return TOKFSM_OK;
+}
+
+static tokfsm_status child_cost(tf_build *b, tf_oset *oset, tf_cost *cost)
+{
+    (void)b;
+    *cost = deeper(oset->cost);
+    return TOKFSM_OK;
+}
+
+/* An alternative that counts its children. */
+static tokfsm_status counted_cost(tf_build *b, const tf_alternative *alternative, bool object,
+                                  tf_cost *cost)
+{
+    tf_counted of = {child_cost, comma(b), tokens(other_name_cost(b)), declared_name_cost};
+    TF_TRY(tf_counted_cost(b, alternative, object, &of, cost));
+    bool empty = cost->base == 0 && cost->per_depth == 0; /* no child costs nothing */
+    *cost = plus(*cost, tokens(tf_bytes_cost(&b->machine, object ? "{}" : "[]")));
+    if (!empty)
+        *cost = plus(*cost, plus(line(b, 1), line(b, 0)));
     return TOKFSM_OK;
 }
 
@@ -361,8 +360,11 @@ static tokfsm_status relax(tf_build *b, tf_oset *oset, bool *changed)
         for (uint32_t i = 0; i < found->n; i++) {
             tf_cost cost;
             TF_TRY(tf_spend(b->budget, b->err));
-            TF_TRY(object ? object_cost(b, found->items[i], &cost)
-                          : array_cost(b, found->items[i], &cost));
+            if (found->items[i]->counters != NULL)
+                TF_TRY(counted_cost(b, found->items[i], object, &cost));
+            else
+                TF_TRY(object ? object_cost(b, found->items[i], &cost)
+                              : array_cost(b, found->items[i], &cost));
             keep_less(&best, cost);
         }
     }
@@ -386,6 +388,7 @@ static tokfsm_status solve(tf_build *b, closure *c)
                 TF_TRY(tf_each_need(b, found->items[k], object, add_to_closure, c));
                 if (object)
                     TF_TRY(tf_each_choice(b, found->items[k], add_to_closure, c));
+                TF_TRY(tf_each_sign(b, found->items[k], object, add_to_closure, c));
             }
         }
     }

@@ -12,7 +12,6 @@
  *
  * Not of any schema is pushed inwards; what it comes down to are facts (negate.c).
  */
-#include "name_classes.h"
 #include "unevaluated.h"
 
 static tokfsm_status no_memory(tf_build *b)
@@ -142,6 +141,7 @@ static tokfsm_status expand_schema(expansion *e, const partial *p, uint32_t id, 
             TF_TRY(add_choice(e, TF_FROM_DEPENDENT, id, i, dead));
     return TOKFSM_OK;
 }
+
 static tokfsm_status expand_negation(expansion *e, const partial *p, task t, bool *dead)
 {
     if (t.what == TASK_DIFFERS)
@@ -176,7 +176,7 @@ static tokfsm_status add_fact(expansion *e, const partial *p, uint32_t index)
     return add_splice(e, DONE_ATOM, atom, NULL);
 }
 
-/* Work off what has no choice, until only atoms, choices and TASK_OUTSIDE are left. */
+/* Work off what has no choice, until only atoms and choices are left. */
 static tokfsm_status work_off(expansion *e, partial *p, bool *dead)
 {
     for (uint32_t i = 0; i < p->n && !*dead;) {
@@ -188,7 +188,6 @@ static tokfsm_status work_off(expansion *e, partial *p, bool *dead)
         case TASK_FACT: TF_TRY(add_fact(e, p, t.index)); break;
         case TASK_FAILS:
         case TASK_DIFFERS: TF_TRY(expand_negation(e, p, t, dead)); break;
-        case TASK_OUTSIDE:
         case TASK_CHOOSE:
         case DONE_ATOM:
         case DONE_HELD:
@@ -200,6 +199,7 @@ static tokfsm_status work_off(expansion *e, partial *p, bool *dead)
     }
     return TOKFSM_OK;
 }
+
 /* ---- alternatives ---- */
 
 static tokfsm_status add_atom(expansion *e, tf_obligation atom)
@@ -232,90 +232,18 @@ static tokfsm_status finish(expansion *e, const partial *p)
     return tf_add_alternative(e, e->atoms.items, (uint32_t)e->atoms.n);
 }
 
-/* Whether a name that no atom speaks of is admitted. */
-static tokfsm_status admits_other(expansion *e, bool *admits)
-{
-    tf_build *b = e->b;
-    const tf_name_classes *classes;
-    *admits = false;
-    TF_TRY(tf_name_classes_own(b, &e->view.atoms, &classes));
-    for (uint32_t i = 0; i < classes->n && !*admits; i++) {
-        tf_oset *other;
-        TF_TRY(tf_other_oset(b, &e->view.atoms, classes, i, &other));
-        *admits = other != NULL;
-    }
-    return TOKFSM_OK;
-}
-
-/* What the witness of an open object is not known for. */
-static tokfsm_status refuse_open(tf_build *b, const tf_fact *fact)
-{
-    for (uint32_t i = 0; i < fact->n_list; i++)
-        if (b->ir.schemas[fact->list[i]].n_pattern_properties > 0)
-            return tf_fail_node(b->err, TOKFSM_E_UNSUPPORTED, &b->tape,
-                                b->ir.schemas[fact->list[i]].node, "patternProperties",
-                                "names by patterns are not supported where the schema must fail");
-    if (b->ir.schemas[tf_obligation_index(fact->obligation)].is_false)
-        return TOKFSM_OK;
-    const tf_schema *s = &b->ir.schemas[fact->list[0]];
-    const char *keyword = fact->n_list == 1 && s->additional == tf_obligation_index(fact->obligation)
-                              ? "additionalProperties"
-                              : "unevaluatedProperties";
-    return tf_fail_node(b->err, TOKFSM_E_UNSUPPORTED, &b->tape, s->node, keyword,
-                        "a schema for other properties is not supported where the schema must "
-                        "fail and the object is open");
-}
-
-/*
- * A name outside schemas' own: either one that another atom speaks of, or one that none does.
- * Looked at last, when all atoms are known.
- */
-static tokfsm_status expand_outside(expansion *e, partial *p, uint32_t at)
-{
-    tf_build *b = e->b;
-    tf_fact fact = b->facts.items[p->tasks[at].index];
-    choice *c = tf_choice_new(e);
-    tf_name_list names = {.b = b};
-    tokfsm_status status = tf_each_name(b, &e->view.atoms, tf_name_list_add, &names);
-    for (size_t i = 0; i < names.n && status == TOKFSM_OK; i++) {
-        tf_name_view name = {.text = names.items[i].text, .n = names.items[i].n};
-        bool evaluated;
-        status = tf_is_evaluated(b, &fact, &name, &evaluated);
-        if (status == TOKFSM_OK && !evaluated)
-            tf_option_fact(e, tf_choice_option(e, c),
-                           (tf_fact){.kind = TF_MEMBER, .name = name.text, .n_name = name.n,
-                                     .obligation = fact.obligation});
-    }
-    tf_name_list_free(&names);
-    TF_TRY(status);
-    bool other;
-    TF_TRY(admits_other(e, &other));
-    if (other) {
-        /* Names that no atom speaks of are admitted: one may be the witness. */
-        TF_TRY(refuse_open(b, &fact));
-        tf_option_fact(e, tf_choice_option(e, c),
-                       (tf_fact){.kind = TF_OTHER, .list = fact.list, .n_list = fact.n_list});
-    }
-    TF_TRY(e->status);
-    task choose = {TASK_CHOOSE, 0, c};
-    return tf_replace_task(e, p, at, &choose, 1);
-}
-
 /* ---- the walk ---- */
 
-/* The choice to make next, or TASK_OUTSIDE where there is none; p->n: nothing is left. */
+/* The choice to make next; p->n: none is left. */
 static uint32_t next_choice(const partial *p)
 {
     uint32_t best = p->n, best_rank = 0;
     for (uint32_t i = 0; i < p->n; i++) {
         const task *t = &p->tasks[i];
-        if (t->what != TASK_CHOOSE && t->what != TASK_OUTSIDE)
+        if (t->what != TASK_CHOOSE)
             continue;
-        uint32_t rank = t->what == TASK_OUTSIDE ? 3u << 28
-                        : t->choice->optional   ? 2u << 28
-                        : t->choice->positive   ? 0
-                                                : 1u << 28;
-        rank += t->what == TASK_CHOOSE ? t->index : 0; /* its live options */
+        uint32_t rank = t->choice->optional ? 2u << 28 : t->choice->positive ? 0 : 1u << 28;
+        rank += t->index; /* its live options */
         if (best == p->n || rank < best_rank) {
             best = i;
             best_rank = rank;
@@ -349,11 +277,7 @@ static tokfsm_status go_on(expansion *e, partial p, tf_arena_mark mark, bool *op
         at = next_choice(&p);
         if (at == p.n)
             return finish(e, &p);
-        if (p.tasks[at].what == TASK_OUTSIDE) {
-            TF_TRY(expand_outside(e, &p, at));
-            continue;
-        }
-        frame f = {.p = p, .at = at, .mark = mark};
+        branching f = {.p = p, .at = at, .mark = mark};
         TF_TRY(tf_live_options(e, &p, at, &f.live));
         if (!tf_grow(&e->b->arena.allocator, (void **)&e->frames.items, e->frames.n,
                      &e->frames.capacity, sizeof f))
@@ -400,7 +324,7 @@ static tokfsm_status run_expansion(expansion *e, const tf_oset *oset)
     bool opened;
     TF_TRY(go_on(e, p, mark, &opened));
     while (e->frames.n > 0) {
-        frame *f = &e->frames.items[e->frames.n - 1];
+        branching *f = &e->frames.items[e->frames.n - 1];
         TF_TRY(tf_expand_check(e));
         if (f->next == f->live.n_options) {
             tf_arena_back(&e->stack, f->mark);

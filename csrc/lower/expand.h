@@ -17,7 +17,6 @@ typedef struct task {
         TASK_HOLDS, TASK_FAILS,     /* of a schema */
         TASK_EQUALS, TASK_DIFFERS,  /* of a tape node */
         TASK_FACT,                  /* an atom as it stands */
-        TASK_OUTSIDE,               /* fact `index`, TF_OUTSIDE: decided once all atoms are known */
         TASK_CHOOSE,                /* one option of `choice` */
         DONE_ATOM,                  /* obligation `index` */
         DONE_HELD, DONE_FAILED,     /* a schema that was looked at, and leaves no atom */
@@ -47,20 +46,20 @@ typedef struct partial {
 } partial;
 
 /* A partial that goes on with each option of one of its choices, in turn. */
-typedef struct frame {
+typedef struct branching {
     partial p;
     uint32_t at; /* of the choice */
     choice live; /* its options that are not dead */
     uint32_t next;
     tf_arena_mark mark;
-} frame;
+} branching;
 
 /* A whole alternative, and its atoms in order of number, for telling what is part of what. */
-typedef struct whole {
+typedef struct finished {
     tf_alternative alternative;
     tf_obligation *sorted;
     uint64_t signature; /* a subset's bits are a subset */
-} whole;
+} finished;
 
 /* What the atoms so far come down to. */
 typedef struct outlook {
@@ -74,8 +73,8 @@ typedef struct expansion {
     tf_build *b;
     bool object;
     uint32_t types;       /* TF_TYPE_OBJECT or TF_TYPE_ARRAY */
-    struct { whole *items; size_t n, capacity; } found;
-    struct { frame *items; size_t n, capacity; } frames;
+    struct { finished *items; size_t n, capacity; } found;
+    struct { branching *items; size_t n, capacity; } frames;
     struct { task *items; size_t n, capacity; } splice; /* what replaces a task */
     struct { tf_obligation *items; size_t n, capacity; } atoms;
     struct { struct memo *items; uint32_t n_slots, n; } choices; /* by what they come from */
@@ -90,10 +89,6 @@ choice *tf_choice_new(expansion *e);
 option *tf_choice_option(expansion *e, choice *c);
 void tf_option_task(expansion *e, option *o, task t);
 void tf_option_fact(expansion *e, option *o, tf_fact fact);
-/* A member that no schema of the list evaluates meets the obligation. */
-void tf_option_outside(expansion *e, option *o, const uint32_t *list, uint32_t n,
-                       tf_obligation obligation);
-
 /* What a choice comes from: a schema of which something holds, or what is to fail. */
 enum {
     TF_FROM_FAILS = 1, TF_FROM_DIFFERS, TF_FROM_VALUES, TF_FROM_ANY, TF_FROM_ONE, TF_FROM_IF,

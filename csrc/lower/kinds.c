@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "name_classes.h"
+#include "witnesses.h"
 
 static tokfsm_status no_memory(tf_build *b)
 {
@@ -181,7 +182,6 @@ static tokfsm_status make_object(tf_build *b, const alternatives *all, tf_kind *
     kind->edges = tf_take(b, tf_kind_n_edges(kind) * sizeof *kind->edges, &status);
     uint64_t *min = tf_take(b, all->n * sizeof *min, &status);
     uint64_t *max = tf_take(b, all->n * sizeof *max, &status);
-    uint64_t *needs_other = tf_take(b, tf_words_for(all->n) * sizeof *needs_other, &status);
     if (status != TOKFSM_OK)
         return status;
     uint32_t *spoken = tf_take(b, (size_t)all->n * kind->name_words * sizeof *spoken, &status);
@@ -190,15 +190,11 @@ static tokfsm_status make_object(tf_build *b, const alternatives *all, tf_kind *
     for (uint32_t a = 0; a < all->n; a++) {
         marking mark = {b, kind, spoken + (size_t)a * kind->name_words, NULL, 0};
         TF_TRY(tf_each_name(b, all->items[a], mark_required, &mark));
-        bool needs;
-        tf_member_counts(b, all->items[a], &min[a], &max[a], &needs);
-        if (needs)
-            tf_word_set(needs_other, a);
-        kind->counts |= needs || min[a] > 0 || max[a] != TF_UNLIMITED;
+        tf_member_counts(b, all->items[a], &min[a], &max[a]);
+        kind->counts |= min[a] > 0 || max[a] != TF_UNLIMITED;
     }
     kind->min_items = min;
     kind->max_items = max;
-    kind->needs_other = needs_other;
     kind->spoken = spoken;
     if (rank != NULL)
         memset(rank, 0xFF, (size_t)all->n * kind->n_names * sizeof *rank);
@@ -305,6 +301,7 @@ tokfsm_status tf_build_kind(tf_build *b, const tf_value *value, bool object, con
     build->alternatives = all.items;
     made->build = build;
     TF_TRY(object ? make_object(b, &all, made, build) : make_array(b, &all, made));
+    TF_TRY(tf_build_counting(b, made, all.items));
     if (!tf_grow(&b->arena.allocator, (void **)&b->kinds.items, b->kinds.n, &b->kinds.capacity,
                  sizeof *b->kinds.items))
         return no_memory(b);
@@ -315,28 +312,34 @@ tokfsm_status tf_build_kind(tf_build *b, const tf_value *value, bool object, con
     return TOKFSM_OK;
 }
 
-/* What alternative a asks of the child, if that can be met; NULL: it does not admit one. */
-static tokfsm_status child_oset(tf_build *b, const tf_kind *kind, uint32_t a, uint32_t index,
-                                tf_oset **oset)
+tokfsm_status tf_kind_child(tf_build *b, const tf_kind *kind, uint32_t a, uint32_t index,
+                            tf_oset *by_sign[TF_MAX_SIGNS])
 {
     const tf_kind_build *build = kind->build;
     const tf_alternative *alternative = build->alternatives[a];
-    *oset = NULL;
-    if (kind->is_object) {
-        if (index < kind->n_names) {
-            const tf_literal *name = &kind->names.literals[index];
-            TF_TRY(tf_member_oset(b, alternative, (const char *)name->text, name->n_text, oset));
-        } else {
-            TF_TRY(tf_other_oset(b, alternative, build->name_classes, index - kind->n_names, oset));
-        }
-    } else if (kind->first[index] < kind->max_items[a]) {
-        TF_TRY(tf_item_oset(b, alternative, kind->first[index], oset));
+    uint32_t n_signs = 1u << tf_n_counters(kind, a);
+    tf_child child = {.object = kind->is_object};
+    for (uint32_t s = 0; s < n_signs; s++)
+        by_sign[s] = NULL;
+    if (kind->is_object && index < kind->n_names) {
+        child.name.text = (const char *)kind->names.literals[index].text;
+        child.name.n = kind->names.literals[index].n_text;
+    } else if (kind->is_object) {
+        child.name.classes = build->name_classes;
+        child.name.class = index - kind->n_names;
+    } else {
+        if (kind->first[index] >= kind->max_items[a])
+            return TOKFSM_OK;
+        child.item = kind->first[index];
     }
-    bool satisfiable = false;
-    if (*oset != NULL)
-        TF_TRY(tf_satisfiable(b, *oset, &satisfiable));
-    if (!satisfiable)
-        *oset = NULL;
+    TF_TRY(tf_child_osets(b, alternative, &child, by_sign));
+    for (uint32_t s = 0; s < n_signs; s++) {
+        bool satisfiable = false;
+        if (by_sign[s] != NULL)
+            TF_TRY(tf_satisfiable(b, by_sign[s], &satisfiable));
+        if (!satisfiable)
+            by_sign[s] = NULL;
+    }
     return TOKFSM_OK;
 }
 
@@ -347,27 +350,28 @@ tokfsm_status tf_build_edge(tf_build *b, const tf_kind *kind, uint32_t index, co
         return TOKFSM_OK;
     tokfsm_status status = TOKFSM_OK;
     tf_edge *made = tf_take(b, sizeof *made, &status);
-    uint32_t *obligation = tf_take(b, kind->n_alternatives * sizeof *obligation, &status);
+    uint32_t n_signs = kind->counting == NULL ? kind->n_alternatives : kind->counting->n_signs;
+    uint32_t *obligation = tf_take(b, n_signs * sizeof *obligation, &status);
     uint64_t *admits = tf_take(b, kind->alternative_words * sizeof *admits, &status);
-    tf_oset **osets = tf_allocate(&b->arena.allocator, kind->n_alternatives * sizeof *osets);
+    tf_oset **osets = tf_allocate(&b->arena.allocator, n_signs * sizeof *osets);
     if (osets == NULL)
         return no_memory(b);
-    uint32_t n = 0;
+    uint32_t n = 0, *next = obligation;
     for (uint32_t a = 0; a < kind->n_alternatives && status == TOKFSM_OK; a++) {
-        tf_oset *oset = NULL;
-        status = child_oset(b, kind, a, index, &oset);
-        if (status != TOKFSM_OK)
-            break;
-        obligation[a] = TF_NONE;
-        if (oset == NULL)
-            continue;
-        uint32_t at = 0;
-        while (at < n && osets[at] != oset)
-            at++;
-        if (at == n)
-            osets[n++] = oset;
-        obligation[a] = at;
-        tf_word_set(admits, a);
+        tf_oset *by_sign[TF_MAX_SIGNS];
+        status = tf_kind_child(b, kind, a, index, by_sign);
+        for (uint32_t s = 0; s < 1u << tf_n_counters(kind, a) && status == TOKFSM_OK; s++) {
+            *next++ = TF_NONE;
+            if (by_sign[s] == NULL)
+                continue;
+            uint32_t at = 0;
+            while (at < n && osets[at] != by_sign[s])
+                at++;
+            if (at == n)
+                osets[n++] = by_sign[s];
+            next[-1] = at;
+            tf_word_set(admits, a);
+        }
     }
     if (status == TOKFSM_OK && n > 0)
         status = tf_value_of(b, osets, n, &made->value);

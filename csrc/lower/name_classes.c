@@ -44,16 +44,43 @@ tokfsm_status tf_each_spelled_name(tf_build *b, uint32_t schema, tf_name_visitor
     return tf_visit_schema(b, schema, visit_patterns_of, &v);
 }
 
+/* The schema whose patterns an atom asks about, or NULL. */
+static const tf_schema *names_schema(const tf_build *b, tf_obligation atom)
+{
+    uint32_t index = tf_obligation_index(atom);
+    if (tf_obligation_tag(atom) == TF_HOLDS)
+        return &b->ir.schemas[index];
+    if (tf_obligation_tag(atom) == TF_FACT && b->facts.items[index].kind == TF_SOME_MEMBER)
+        return &b->ir.schemas[b->facts.items[index].index];
+    return NULL;
+}
+
+/* Of schemas that a fact lists: what they evaluate is asked about, though they need not hold. */
+static tokfsm_status each_listed_pattern(tf_build *b, tf_obligation atom,
+                                         tokfsm_status (*visit)(void *context, uint32_t pattern),
+                                         void *context)
+{
+    if (tf_obligation_tag(atom) != TF_FACT)
+        return TOKFSM_OK;
+    const tf_fact fact = b->facts.items[tf_obligation_index(atom)];
+    for (uint32_t i = 0; i < fact.n_list; i++) {
+        const tf_schema *s = &b->ir.schemas[fact.list[i]];
+        for (uint32_t k = 0; k < s->n_pattern_properties; k++)
+            TF_TRY(visit(context, s->pattern_properties[k].number));
+    }
+    return TOKFSM_OK;
+}
+
 tokfsm_status tf_each_name_pattern(tf_build *b, const tf_alternative *alternative,
                                    tokfsm_status (*visit)(void *context, uint32_t pattern),
                                    void *context)
 {
     pattern_visit v = {.visit = visit, .context = context};
     for (uint32_t i = 0; i < alternative->n_atoms; i++) {
-        tf_obligation atom = alternative->atoms[i];
-        if (tf_obligation_tag(atom) != TF_HOLDS)
+        const tf_schema *s = names_schema(b, alternative->atoms[i]);
+        if (s == NULL)
             continue;
-        const tf_schema *s = &b->ir.schemas[tf_obligation_index(atom)];
+        TF_TRY(each_listed_pattern(b, alternative->atoms[i], visit, context));
         for (uint32_t k = 0; k < s->n_pattern_properties; k++)
             TF_TRY(visit(context, s->pattern_properties[k].number));
         if (s->property_names != TF_NO_SCHEMA)
@@ -271,8 +298,8 @@ tokfsm_status tf_name_classes_own(tf_build *b, const tf_alternative *alternative
         literal_list declared = {.b = b};
         bool patterns = false;
         for (uint32_t i = 0; i < a->n_atoms; i++)
-            if (tf_obligation_tag(a->atoms[i]) == TF_HOLDS) {
-                const tf_schema *s = &b->ir.schemas[tf_obligation_index(a->atoms[i])];
+            if (names_schema(b, a->atoms[i]) != NULL) {
+                const tf_schema *s = names_schema(b, a->atoms[i]);
                 patterns |= s->n_pattern_properties > 0 || s->property_names != TF_NO_SCHEMA;
             }
         if (patterns)

@@ -53,9 +53,10 @@ tokfsm_status tf_name_list_add(void *list, const char *text, uint32_t n)
     return TOKFSM_OK;
 }
 
-bool tf_name_list_has(const tf_name_list *list, const char *text, uint32_t n)
+tokfsm_status tf_name_list_has(const tf_name_list *list, const char *text, uint32_t n, bool *has)
 {
-    return list->n > 0 && list->slots[slot_of(list, text, n)] != 0;
+    *has = list->n > 0 && list->slots[slot_of(list, text, n)] != 0;
+    return tf_spend(list->b->budget, list->b->err);
 }
 
 void tf_name_list_clear(tf_name_list *list)

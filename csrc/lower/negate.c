@@ -42,6 +42,19 @@ static tf_fact range(int kind, uint64_t min, uint64_t max)
     return (tf_fact){.kind = kind, .min = min, .max = max};
 }
 
+/* min to max items from `from` on meet the obligation. */
+static tf_fact some_items(uint32_t from, tf_obligation obligation, uint64_t min, uint64_t max)
+{
+    return (tf_fact){.kind = TF_SOME_ITEMS, .index = from, .obligation = obligation, .min = min,
+                     .max = max};
+}
+
+static tf_fact some_member(uint32_t id, uint32_t names, tf_obligation obligation)
+{
+    return (tf_fact){.kind = TF_SOME_MEMBER, .index = id, .names = names,
+                     .obligation = obligation, .min = 1, .max = TF_UNLIMITED};
+}
+
 static void object_ways(expansion *e, const tf_schema *s, uint32_t id, choice *ways)
 {
     /* A name that must be there and is declared fails in one way, not in two. */
@@ -58,8 +71,13 @@ static void object_ways(expansion *e, const tf_schema *s, uint32_t id, choice *w
             way(e, ways, member(name, tf_obligation_of(s->properties[i].schema, TF_FAILS)));
     }
     if (s->additional != TF_NO_SCHEMA && s->additional != e->b->ir.true_schema)
-        tf_option_outside(e, tf_choice_option(e, ways), &id, 1,
-                          tf_obligation_of(s->additional, TF_FAILS));
+        way(e, ways, some_member(id, TF_NAMES_OUTSIDE, tf_obligation_of(s->additional, TF_FAILS)));
+    for (uint32_t i = 0; i < s->n_pattern_properties; i++)
+        way(e, ways, some_member(id, TF_NAMES_MATCHING + i,
+                                 tf_obligation_of(s->pattern_properties[i].schema, TF_FAILS)));
+    if (s->property_names != TF_NO_SCHEMA)
+        way(e, ways, some_member(id, TF_NAMES_REFUSED,
+                                 tf_obligation_of(e->b->ir.true_schema, TF_HOLDS)));
     if (s->min_properties > 0)
         way(e, ways, range(TF_COUNT, 0, s->min_properties - 1));
     if (s->max_properties != TF_UNLIMITED)
@@ -79,7 +97,7 @@ static void object_ways(expansion *e, const tf_schema *s, uint32_t id, choice *w
     }
 }
 
-static tokfsm_status array_ways(expansion *e, const tf_schema *s, choice *ways)
+static void array_ways(expansion *e, const tf_schema *s, choice *ways)
 {
     tf_build *b = e->b;
     for (uint32_t i = 0; i < s->n_prefix; i++)
@@ -89,27 +107,29 @@ static tokfsm_status array_ways(expansion *e, const tf_schema *s, choice *ways)
         way(e, ways, range(TF_LENGTH, 0, s->min_items - 1));
     if (s->max_items != TF_UNLIMITED)
         way(e, ways, range(TF_LENGTH, s->max_items + 1, TF_UNLIMITED));
+    if (s->contains != TF_NO_SCHEMA) {
+        tf_obligation meets = tf_obligation_of(s->contains, TF_HOLDS);
+        if (s->min_contains > 0)
+            way(e, ways, some_items(0, meets, 0, s->min_contains - 1));
+        if (s->max_contains != TF_UNLIMITED)
+            way(e, ways, some_items(0, meets, s->max_contains + 1, TF_UNLIMITED));
+    }
     if (s->items == TF_NO_SCHEMA || s->items == b->ir.true_schema)
-        return TOKFSM_OK;
-    if (!b->ir.schemas[s->items].is_false)
-        return tf_fail_node(b->err, TOKFSM_E_UNSUPPORTED, &b->tape, s->node, "items",
-                            "items is not supported where the schema must fail");
-    way(e, ways, range(TF_LENGTH, (uint64_t)s->n_prefix + 1, TF_UNLIMITED));
-    return TOKFSM_OK;
+        return;
+    if (b->ir.schemas[s->items].is_false)
+        way(e, ways, range(TF_LENGTH, (uint64_t)s->n_prefix + 1, TF_UNLIMITED));
+    else
+        way(e, ways, some_items(s->n_prefix, tf_obligation_of(s->items, TF_FAILS), 1, TF_UNLIMITED));
 }
 
 /* Ways to fail what one schema says, but not what it refers to or its allOf. */
 static tokfsm_status schema_ways(expansion *e, uint32_t id, choice *c)
 {
     const tf_schema *s = &e->b->ir.schemas[id];
-    if (e->object && (s->n_pattern_properties > 0 || s->property_names != TF_NO_SCHEMA))
-        return tf_fail_node(e->b->err, TOKFSM_E_UNSUPPORTED, &e->b->tape, s->node,
-                            s->n_pattern_properties > 0 ? "patternProperties" : "propertyNames",
-                            "names by patterns are not supported where the schema must fail");
     if (e->object)
         object_ways(e, s, id, c);
     else
-        TF_TRY(array_ways(e, s, c));
+        array_ways(e, s, c);
     if (e->object ? s->unevaluated_properties != TF_NO_SCHEMA : s->unevaluated_items != TF_NO_SCHEMA)
         TF_TRY(tf_unevaluated_ways(e, id, c));
     if (s->has_values) {

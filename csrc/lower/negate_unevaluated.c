@@ -137,24 +137,35 @@ static tokfsm_status add_way(guessing *all, const guess *g, choice *ways)
     option *o = tf_choice_option(e, ways);
     for (uint32_t i = 0; i < g->n_tasks; i++)
         tf_option_task(e, o, g->tasks[i]);
+    uint32_t unevaluated = e->object ? scope->unevaluated_properties : scope->unevaluated_items;
     if (e->object) {
-        tf_option_outside(e, o, g->left, g->n_left,
-                          tf_obligation_of(scope->unevaluated_properties, TF_FAILS));
+        tf_option_fact(e, o, (tf_fact){.kind = TF_SOME_MEMBER, .index = all->scope,
+                                       .names = TF_NAMES_UNEVALUATED, .list = g->left,
+                                       .n_list = g->n_left, .min = 1, .max = TF_UNLIMITED,
+                                       .obligation = tf_obligation_of(unevaluated, TF_FAILS)});
         return e->status;
     }
-    uint64_t n_prefix = 0;
-    bool contains = false;
+    uint32_t n_prefix = 0, n = 0;
+    uint32_t *meets = tf_arena_take(&e->scratch, (g->n_left + 1) * sizeof *meets);
+    if (meets == NULL)
+        return no_memory(e);
     for (uint32_t i = 0; i < g->n_left; i++) {
         const tf_schema *s = &schemas[g->left[i]];
         n_prefix = s->n_prefix > n_prefix ? s->n_prefix : n_prefix;
-        contains |= s->contains != TF_NO_SCHEMA && s->contains_evaluates;
+        if (s->contains != TF_NO_SCHEMA && s->contains_evaluates)
+            meets[n++] = s->contains;
     }
-    if (contains || !schemas[scope->unevaluated_items].is_false)
-        return tf_fail_node(e->b->err, TOKFSM_E_UNSUPPORTED, &e->b->tape, scope->node,
-                            "unevaluatedItems",
-                            "a schema for unevaluated items is not supported where the schema must "
-                            "fail");
-    tf_option_fact(e, o, (tf_fact){.kind = TF_LENGTH, .min = n_prefix + 1, .max = TF_UNLIMITED});
+    if (n == 0 && schemas[unevaluated].is_false) {
+        tf_option_fact(e, o, (tf_fact){.kind = TF_LENGTH, .min = (uint64_t)n_prefix + 1,
+                                       .max = TF_UNLIMITED});
+        return e->status;
+    }
+    meets[n++] = unevaluated;
+    if (n > 1)
+        TF_TRY(tf_schema_of_any(e->b, meets, n, &unevaluated));
+    tf_option_fact(e, o, (tf_fact){.kind = TF_SOME_ITEMS, .index = n_prefix, .min = 1,
+                                   .max = TF_UNLIMITED,
+                                   .obligation = tf_obligation_of(unevaluated, TF_FAILS)});
     return e->status;
 }
 

@@ -443,6 +443,8 @@ static tokfsm_status settle_rules(tf_build *b, const numbers *of, size_t first)
         for (uint32_t w = 0; w < n_words; w++) {
             if (end)
                 any_number[w] &= state->end[w];
+            if (build->phase == FRACTION && build->inexact)
+                integers_only[w] &= ~state->end[w]; /* a divisor may be one to miss */
         }
         if (build->phase == FRACTION && build->inexact)
             TF_TRY(mark_fractional(b, build, integers_only));

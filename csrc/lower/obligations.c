@@ -260,9 +260,9 @@ uint32_t tf_prefix_length(const tf_build *b, const tf_alternative *alternative)
         uint32_t n;
         if (tf_obligation_tag(atom) == TF_FACT) {
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
-            n = fact->kind == TF_ITEM         ? fact->index + 1
-                : fact->kind == TF_ITEMS_FROM ? fact->index
-                                              : 0;
+            n = fact->kind == TF_ITEM ? fact->index + 1
+                : fact->kind == TF_ITEMS_FROM || fact->kind == TF_SOME_ITEMS ? fact->index
+                                                                             : 0;
         } else if (tf_obligation_tag(atom) == TF_EQUALS) {
             n = b->tape.nodes[tf_obligation_index(atom)].n;
         } else {
@@ -352,8 +352,14 @@ tokfsm_status tf_each_name(tf_build *b, const tf_alternative *alternative,
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
             if (fact->kind == TF_LACKS || fact->kind == TF_IF_THERE) /* others are required */
                 TF_TRY(visit(context, fact->name, fact->n_name));
-            for (uint32_t k = 0; fact->kind == TF_OTHER && k < fact->n_list; k++)
-                TF_TRY(each_property(&b->ir.schemas[fact->list[k]], visit, context));
+            if (fact->kind == TF_SOME_MEMBER) {
+                const tf_schema *about = &b->ir.schemas[fact->index];
+                TF_TRY(each_property(about, visit, context));
+                if (about->property_names != TF_NO_SCHEMA)
+                    TF_TRY(tf_each_spelled_name(b, about->property_names, visit, context));
+                for (uint32_t k = 0; k < fact->n_list; k++)
+                    TF_TRY(each_property(&b->ir.schemas[fact->list[k]], visit, context));
+            }
             continue;
         }
         TF_TRY(each_property(schema_of(b, atom), visit, context));
@@ -369,7 +375,7 @@ tokfsm_status tf_fact_of(tf_build *b, const tf_fact *fact, uint32_t *index)
         TF_TRY(tf_spend(b->budget, b->err));
         const tf_fact *known = &b->facts.items[i];
         if (known->kind == fact->kind && known->n_name == fact->n_name &&
-            known->index == fact->index && known->obligation == fact->obligation &&
+            known->index == fact->index && known->names == fact->names && known->obligation == fact->obligation &&
             known->min == fact->min && known->max == fact->max &&
             known->n_list == fact->n_list &&
             (fact->n_list == 0 ||
@@ -394,17 +400,15 @@ tokfsm_status tf_fact_of(tf_build *b, const tf_fact *fact, uint32_t *index)
 }
 
 void tf_member_counts(const tf_build *b, const tf_alternative *alternative, uint64_t *min,
-                      uint64_t *max, bool *needs_other)
+                      uint64_t *max)
 {
     *min = 0;
     *max = TF_UNLIMITED;
-    *needs_other = false;
     for (uint32_t i = 0; i < alternative->n_atoms; i++) {
         tf_obligation atom = alternative->atoms[i];
         uint64_t least = 0, most = TF_UNLIMITED;
         if (tf_obligation_tag(atom) == TF_FACT) {
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
-            *needs_other |= fact->kind == TF_OTHER;
             if (fact->kind == TF_COUNT) {
                 least = fact->min;
                 most = fact->max;

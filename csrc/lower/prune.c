@@ -4,7 +4,8 @@
  * follows from some of them follows from all. Sound, and not complete: hopeless.h.
  */
 #include "hopeless.h"
-#include "unevaluated.h"
+#include "expand.h"
+#include "witnesses.h"
 
 enum { MAX_ITEMS_LOOKED_AT = 64 };
 
@@ -82,15 +83,15 @@ static tokfsm_status view_object(expansion *e, const partial *p, bool *dead)
     if (*dead)
         return TOKFSM_OK;
     tf_oset *oset;
-    bool none = false, known, needs_other;
+    bool none = false, known;
     TF_TRY(other_names(e, &oset, &known));
     if (known)
         TF_TRY(is_hopeless(b, oset, &none));
     v->other = !none;
-    tf_member_counts(b, &v->atoms, &v->low, &v->high, &needs_other);
+    tf_member_counts(b, &v->atoms, &v->low, &v->high);
     bool counts = v->low > 0 || v->high != TF_UNLIMITED;
-    if (v->low < v->required.n + needs_other)
-        v->low = v->required.n + needs_other;
+    if (v->low < v->required.n)
+        v->low = v->required.n;
     if (p->equals != TF_TAPE_NONE) {
         uint64_t n = b->tape.nodes[p->equals].n;
         v->high = v->high < n ? v->high : n;
@@ -99,7 +100,7 @@ static tokfsm_status view_object(expansion *e, const partial *p, bool *dead)
         TF_TRY(count_names(e, &n));
         v->high = v->high < n ? v->high : n;
     }
-    *dead = v->low > v->high || (needs_other && none);
+    *dead = v->low > v->high;
     return TOKFSM_OK;
 }
 
@@ -132,7 +133,7 @@ tokfsm_status tf_view_atoms(expansion *e, const partial *p, bool *dead)
             return no_memory(e->b);
         e->atoms.items[e->atoms.n++] = p->tasks[i].index;
     }
-    e->view.atoms = (tf_alternative){(uint32_t)e->atoms.n, e->atoms.items, NULL};
+    e->view.atoms = (tf_alternative){(uint32_t)e->atoms.n, e->atoms.items, NULL, NULL};
     *dead = false;
     return e->object ? view_object(e, p, dead) : view_array(e, dead);
 }
@@ -165,10 +166,6 @@ static verdict judge_count(const outlook *v, const tf_fact *fact)
                                                          : OPEN;
 }
 
-static bool is_required(const expansion *e, const tf_fact *fact)
-{
-    return tf_name_list_has(&e->view.required, fact->name, fact->n_name);
-}
 
 /* A fact of another kind that says the same beside the atoms so far: then equal facts of many
    choices are seen to be equal. */
@@ -184,7 +181,8 @@ static tokfsm_status judge_name(expansion *e, tf_fact fact, uint32_t *index, ver
 {
     tf_build *b = e->b;
     tf_oset *oset;
-    bool none, required = is_required(e, &fact);
+    bool none, required;
+    TF_TRY(tf_name_list_has(&e->view.required, fact.name, fact.n_name, &required));
     TF_TRY(tf_member_oset(b, &e->view.atoms, fact.name, fact.n_name, &oset));
     TF_TRY(is_hopeless(b, oset, &none));
     verdict asked = DEAD;
@@ -202,6 +200,46 @@ static tokfsm_status judge_name(expansion *e, tf_fact fact, uint32_t *index, ver
     return TOKFSM_OK;
 }
 
+/* A member under a name that the fact covers meets its obligation. */
+static tokfsm_status judge_some_member(expansion *e, const tf_fact *of, verdict *v)
+{
+    tf_build *b = e->b;
+    const tf_fact fact = *of; /* the list of facts may grow */
+    tf_name_list names = {.b = b};
+    tf_oset *oset;
+    bool none = true;
+    tokfsm_status status = TOKFSM_OK;
+    if (e->view.other) {
+        bool known;
+        status = other_names(e, &oset, &known);
+        none = known;
+        if (status == TOKFSM_OK && known)
+            status = tf_hopeless_with(b, oset, fact.obligation, &none);
+    }
+    if (status == TOKFSM_OK)
+        status = tf_each_name(b, &e->view.atoms, tf_name_list_add, &names);
+    for (size_t i = 0; i < names.n && status == TOKFSM_OK && *v == OPEN; i++) {
+        tf_name_view name = {.text = names.items[i].text, .n = names.items[i].n};
+        bool covered, required = false;
+        status = tf_fact_covers(b, &fact, &name, &covered);
+        if (status == TOKFSM_OK)
+            status = tf_name_list_has(&e->view.required, name.text, name.n, &required);
+        if (status != TOKFSM_OK || !covered)
+            continue;
+        verdict one = OPEN;
+        status = tf_member_oset(b, &e->view.atoms, name.text, name.n, &oset);
+        if (status == TOKFSM_OK)
+            status = judge_asked(b, oset, fact.obligation, &one);
+        none = none && one == DEAD;
+        if (one == MET && required)
+            *v = MET;
+    }
+    tf_name_list_free(&names);
+    if (*v == OPEN && none)
+        *v = DEAD;
+    return status;
+}
+
 /* *index: of the fact; it may be restated. */
 static tokfsm_status judge_fact(expansion *e, uint32_t *index, verdict *v)
 {
@@ -213,7 +251,7 @@ static tokfsm_status judge_fact(expansion *e, uint32_t *index, verdict *v)
     case TF_MEMBER:
     case TF_LACKS:
     case TF_IF_THERE: return judge_name(e, *fact, index, v);
-    case TF_OTHER: *v = seen->other ? OPEN : DEAD; return TOKFSM_OK;
+    case TF_SOME_MEMBER: return judge_some_member(e, fact, v);
     case TF_COUNT:
         *v = judge_count(seen, fact);
         if (*v == OPEN && !seen->other && fact->min > seen->low) {
@@ -235,44 +273,6 @@ static tokfsm_status judge_fact(expansion *e, uint32_t *index, verdict *v)
     case TF_LENGTH: *v = judge_count(seen, fact); return TOKFSM_OK;
     default: return TOKFSM_OK;
     }
-}
-
-/* A member that no schema of the fact's list evaluates meets its obligation. */
-static tokfsm_status judge_outside(expansion *e, const tf_fact *of, verdict *v)
-{
-    tf_build *b = e->b;
-    const tf_fact fact = *of; /* the list of facts may grow */
-    tf_name_list names = {.b = b};
-    tf_oset *oset;
-    bool none = true;
-    tokfsm_status status = TOKFSM_OK;
-    if (e->view.other) {
-        bool known;
-        status = other_names(e, &oset, &known);
-        none = known;
-        if (status == TOKFSM_OK && known)
-            status = tf_hopeless_with(b, oset, fact.obligation, &none);
-    }
-    if (status == TOKFSM_OK)
-        status = tf_each_name(b, &e->view.atoms, tf_name_list_add, &names);
-    for (size_t i = 0; i < names.n && status == TOKFSM_OK && *v == OPEN; i++) {
-        tf_name_view name = {.text = names.items[i].text, .n = names.items[i].n};
-        bool evaluated;
-        status = tf_is_evaluated(b, &fact, &name, &evaluated);
-        if (status != TOKFSM_OK || evaluated)
-            continue;
-        verdict one = OPEN;
-        status = tf_member_oset(b, &e->view.atoms, name.text, name.n, &oset);
-        if (status == TOKFSM_OK)
-            status = judge_asked(b, oset, fact.obligation, &one);
-        none = none && one == DEAD;
-        if (one == MET && tf_name_list_has(&e->view.required, name.text, name.n))
-            *v = MET;
-    }
-    tf_name_list_free(&names);
-    if (*v == OPEN && none)
-        *v = DEAD;
-    return status;
 }
 
 static tokfsm_status judge_task(expansion *e, const partial *p, task *t, verdict *v)
@@ -309,7 +309,6 @@ static tokfsm_status judge_task(expansion *e, const partial *p, task *t, verdict
         return TOKFSM_OK;
     }
     case TASK_FACT: return judge_fact(e, &t->index, v);
-    case TASK_OUTSIDE: return judge_outside(e, &b->facts.items[t->index], v);
     case TASK_CHOOSE:
     case DONE_ATOM:
     case DONE_HELD:

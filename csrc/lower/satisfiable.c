@@ -2,8 +2,8 @@
  * Satisfiability of obligation sets: the least fixpoint over what they depend on, which is
  * their required members and first items only. A set that depends on itself alone has no value.
  */
-#include "names.h"
 #include "name_classes.h"
+#include "witnesses.h"
 
 static tokfsm_status no_memory(tf_build *b)
 {
@@ -33,7 +33,8 @@ static bool plainly_satisfiable(const tf_build *b, const tf_oset *oset)
            ((s->types & TF_TYPE_STRING) && s->min_length <= s->max_length &&
             b->pattern_of[s - b->ir.schemas] == TF_NO_PATTERN && b->format_of[s - b->ir.schemas] == TF_NO_PATTERN) ||
            ((s->types & TF_TYPE_OBJECT) && s->n_required == 0 && s->min_properties == 0) ||
-           ((s->types & TF_TYPE_ARRAY) && s->min_items == 0);
+           ((s->types & TF_TYPE_ARRAY) && s->min_items == 0 &&
+            (s->contains == TF_NO_SCHEMA || s->min_contains == 0));
 }
 
 static tokfsm_status scalar_satisfiable(tf_build *b, tf_oset *oset, bool *satisfiable)
@@ -94,9 +95,8 @@ tokfsm_status tf_each_choice(tf_build *b, const tf_alternative *alternative,
                              tokfsm_status (*visit)(void *, tf_oset *), void *context)
 {
     uint64_t min, max;
-    bool needs_other;
-    tf_member_counts(b, alternative, &min, &max, &needs_other);
-    if (min == 0 && !needs_other)
+    tf_member_counts(b, alternative, &min, &max);
+    if (min == 0)
         return TOKFSM_OK; /* nothing is to be chosen */
     const tf_name_classes *classes;
     TF_TRY(tf_name_classes_own(b, alternative, &classes));
@@ -138,10 +138,9 @@ tokfsm_status tf_counts_met(tf_build *b, const tf_alternative *alternative,
                             bool *met)
 {
     uint64_t min, max;
-    bool needs_other;
     *met = true;
-    tf_member_counts(b, alternative, &min, &max, &needs_other);
-    if (min == 0 && max == TF_UNLIMITED && !needs_other)
+    tf_member_counts(b, alternative, &min, &max);
+    if (min == 0 && max == TF_UNLIMITED)
         return TOKFSM_OK;
     tf_name_list required = {.b = b}, names = {.b = b};
     tokfsm_status status = tf_each_required(b, alternative, tf_name_list_add, &required);
@@ -151,7 +150,6 @@ tokfsm_status tf_counts_met(tf_build *b, const tf_alternative *alternative,
     uint64_t others = 0, possible = 0;
     if (status == TOKFSM_OK)
         status = count_others(b, alternative, satisfiable, &others);
-    bool other = others > 0;
     for (size_t i = 0; i < names.n && status == TOKFSM_OK && possible < min; i++) {
         bool one = false;
         status = tf_member_oset(b, alternative, names.items[i].text, names.items[i].n, &oset);
@@ -159,11 +157,20 @@ tokfsm_status tf_counts_met(tf_build *b, const tf_alternative *alternative,
             status = satisfiable(b, oset, &one);
         possible += one;
     }
-    *met = required.n + needs_other <= max && min <= max && (other || !needs_other) &&
-           (others >= min || possible >= min - others);
+    *met = required.n <= max && min <= max && (others >= min || possible >= min - others);
     tf_name_list_free(&required);
     tf_name_list_free(&names);
     return status;
+}
+
+/* The same for the counters: the children that can be there, at no cost. */
+static tokfsm_status cost_if(tf_oset *oset, tokfsm_status (*decide)(tf_build *, tf_oset *, bool *),
+                             tf_build *b, tf_cost *cost)
+{
+    bool satisfiable;
+    TF_TRY(decide(b, oset, &satisfiable));
+    *cost = satisfiable ? (tf_cost){0, 0} : tf_no_cost();
+    return TOKFSM_OK;
 }
 
 static tokfsm_status note_unmet(void *context, tf_oset *oset)
@@ -181,6 +188,11 @@ static tokfsm_status known_so_far(tf_build *b, tf_oset *oset, bool *satisfiable)
     return TOKFSM_OK;
 }
 
+static tokfsm_status known_cost(tf_build *b, tf_oset *oset, tf_cost *cost)
+{
+    return cost_if(oset, known_so_far, b, cost);
+}
+
 /* Whether some alternative has all it needs, as far as is known. */
 static tokfsm_status container_satisfiable(tf_build *b, tf_oset *oset, bool object, bool *met)
 {
@@ -193,6 +205,12 @@ static tokfsm_status container_satisfiable(tf_build *b, tf_oset *oset, bool obje
         TF_TRY(tf_spend(b->budget, b->err));
         if (all && object)
             TF_TRY(tf_counts_met(b, found->items[i], known_so_far, &all));
+        if (all && found->items[i]->counters != NULL) {
+            tf_cost cost;
+            TF_TRY(tf_counted_cost(b, found->items[i], object,
+                                   &(tf_counted){.cost = known_cost}, &cost));
+            all = cost.base != TF_COST_NONE;
+        }
         *met = all;
     }
     return TOKFSM_OK;
@@ -236,6 +254,7 @@ static tokfsm_status depend(tf_build *b, tf_oset *oset, closure *c)
             TF_TRY(tf_each_need(b, found->items[i], object, add_to_closure, c));
             if (object)
                 TF_TRY(tf_each_choice(b, found->items[i], add_to_closure, c));
+            TF_TRY(tf_each_sign(b, found->items[i], object, add_to_closure, c));
         }
     }
     return TOKFSM_OK;
@@ -304,6 +323,11 @@ static tokfsm_status meet_need(void *context, tf_oset *oset)
     return TOKFSM_OK;
 }
 
+static tokfsm_status decided_cost(tf_build *b, tf_oset *oset, tf_cost *cost)
+{
+    return cost_if(oset, tf_satisfiable, b, cost);
+}
+
 tokfsm_status tf_alternative_satisfiable(tf_build *b, const tf_alternative *alternative,
                                          bool object, bool *satisfiable)
 {
@@ -312,5 +336,10 @@ tokfsm_status tf_alternative_satisfiable(tf_build *b, const tf_alternative *alte
     TF_TRY(tf_each_need(b, alternative, object, meet_need, &need));
     if (*satisfiable && object)
         TF_TRY(tf_counts_met(b, alternative, tf_satisfiable, satisfiable));
+    if (*satisfiable && alternative->counters != NULL) {
+        tf_cost cost;
+        TF_TRY(tf_counted_cost(b, alternative, object, &(tf_counted){.cost = decided_cost}, &cost));
+        *satisfiable = cost.base != TF_COST_NONE;
+    }
     return TOKFSM_OK;
 }

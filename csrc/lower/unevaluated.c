@@ -201,7 +201,9 @@ static tokfsm_status reach_from(walk *w, const tf_schema *s)
     }
     for (uint32_t i = 0; i < s->n_dependents && w->e->object; i++) {
         const tf_dependent *d = &s->dependents[i];
-        if (tf_name_list_has(&w->e->view.required, d->name.text, d->name.n))
+        bool there;
+        TF_TRY(tf_name_list_has(&w->e->view.required, d->name.text, d->name.n, &there));
+        if (there)
             TF_TRY(reach_if_held(w, d->schema));
     }
     return TOKFSM_OK;
@@ -241,8 +243,7 @@ static tokfsm_status member_fact(walk *w, uint32_t unevaluated, fact_adder add)
     return add(w->e, &fact);
 }
 
-/* A schema that is anyOf of the list; equal lists share one. */
-static tokfsm_status schema_of_any(tf_build *b, const uint32_t *list, uint32_t n, uint32_t *id)
+tokfsm_status tf_schema_of_any(tf_build *b, const uint32_t *list, uint32_t n, uint32_t *id)
 {
     tf_ir *ir = &b->ir;
     for (uint32_t i = ir->true_schema + 1; i < ir->n_schemas; i++)
@@ -293,7 +294,7 @@ static tokfsm_status item_fact(walk *w, uint32_t unevaluated, fact_adder add)
                      sizeof *w->seen.items))
             return no_memory(b);
         w->seen.items[n++] = unevaluated;
-        TF_TRY(schema_of_any(b, w->seen.items, n, &unevaluated));
+        TF_TRY(tf_schema_of_any(b, w->seen.items, n, &unevaluated));
     }
     tf_fact fact = {.kind = TF_ITEMS_FROM, .index = n_prefix,
                     .obligation = tf_obligation_of(unevaluated, TF_HOLDS)};

@@ -35,6 +35,9 @@ static inline bool tf_is_watched(const expansion *e, uint32_t id)
 tokfsm_status tf_unevaluated_facts(expansion *e, const partial *p,
                                    tokfsm_status (*add)(expansion *, const tf_fact *));
 
+/* A schema that is anyOf of the list; equal lists share one. */
+tokfsm_status tf_schema_of_any(tf_build *b, const uint32_t *list, uint32_t n, uint32_t *id);
+
 /* Ways in which schema `id` fails by its unevaluated keyword. */
 tokfsm_status tf_unevaluated_ways(expansion *e, uint32_t id, choice *ways);
 

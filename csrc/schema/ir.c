@@ -216,7 +216,8 @@ static tokfsm_status read_schema(tf_ir *ir, uint32_t id, tokfsm_error *err)
         ir->pointed_is_no_integer |= s.pointed_is_no_integer;
         TF_TRY(read_object(&r));
     }
-    if (s.has_one_of || s.not_schema != TF_NO_SCHEMA || s.if_schema != TF_NO_SCHEMA)
+    if (s.has_one_of || s.not_schema != TF_NO_SCHEMA || s.if_schema != TF_NO_SCHEMA ||
+        (s.contains != TF_NO_SCHEMA && s.max_contains != TF_UNLIMITED))
         ir->negates = 1;
     ir->schemas[id] = s; /* the array may have moved while this was read */
     return TOKFSM_OK;

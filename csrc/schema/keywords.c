@@ -136,7 +136,7 @@ static const struct {
     uint32_t types;     /* the only types of value that it speaks of */
     uint32_t from, to;  /* drafts that know it */
 } unsupported[] = {
-    {"contains", TF_TYPE_ARRAY, TOKFSM_DRAFT_6, TOKFSM_DRAFT_2020_12},
+    {"uniqueItems", TF_TYPE_ARRAY, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
     {"uniqueItems", TF_TYPE_ARRAY, TOKFSM_DRAFT_4, TOKFSM_DRAFT_2020_12},
 };
 

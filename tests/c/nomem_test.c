@@ -84,6 +84,9 @@ static const scene SCENES[] = {
      "\"$id\":\"n\",\"$dynamicAnchor\":\"N\",\"type\":\"object\",\"properties\":{\"a\":{\"$dynamicRef\":"
      "\"#N\"},\"b\":{\"$ref\":\"other#/x/y\"}},\"additionalProperties\":{\"$ref\":\"inner#\"}}}}",
      TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL},
+    {"{\"type\":\"array\",\"contains\":{\"type\":\"array\",\"contains\":{\"const\":1}},\"maxContains\":1,"
+     "\"items\":{\"not\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"null\"}}},\"maxItems\":4}",
+     TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL},
     {"true", TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL},
 };
 enum { N_SCENES = sizeof SCENES / sizeof *SCENES };
