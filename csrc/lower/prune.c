@@ -370,6 +370,51 @@ bool tf_is_discriminating(const tf_build *b, const option *o, tf_fact *contrary)
     return true;
 }
 
+/* Whether the option is that some member meets something, where every name that can be there is
+   spoken of: then it is a choice among those. */
+static bool is_among_names(const expansion *e, const option *o)
+{
+    if (o->n_tasks != 1 || o->tasks[0].what != TASK_FACT || !e->object || e->view.other)
+        return false;
+    const tf_fact *fact = &e->b->facts.items[o->tasks[0].index];
+    return fact->kind == TF_SOME_MEMBER && fact->min == 1 && fact->max == TF_UNLIMITED;
+}
+
+/* Append that choice's options. */
+static tokfsm_status add_names(expansion *e, const option *from, choice *to)
+{
+    tf_build *b = e->b;
+    const tf_fact fact = b->facts.items[from->tasks[0].index];
+    tf_name_list names = {.b = b};
+    tokfsm_status status = tf_each_name(b, &e->view.atoms, tf_name_list_add, &names);
+    for (size_t i = 0; i < names.n && status == TOKFSM_OK; i++) {
+        tf_name_view name = {.text = names.items[i].text, .n = names.items[i].n};
+        tf_fact one = {.kind = TF_MEMBER, .name = name.text, .n_name = name.n,
+                       .obligation = fact.obligation};
+        bool covered;
+        uint32_t index;
+        verdict v;
+        status = tf_fact_covers(b, &fact, &name, &covered);
+        if (status != TOKFSM_OK || !covered)
+            continue;
+        status = tf_fact_of(b, &one, &index);
+        if (status == TOKFSM_OK)
+            status = judge_fact(e, &index, &v);
+        if (status != TOKFSM_OK || v == DEAD)
+            continue;
+        task *only = tf_arena_take(&e->stack, sizeof *only);
+        if (only == NULL || !tf_arena_grow(&e->stack, (void **)&to->options, to->n_options,
+                                           &to->capacity, 4, sizeof *to->options)) {
+            status = no_memory(b);
+            break;
+        }
+        *only = (task){TASK_FACT, index, NULL};
+        to->options[to->n_options++] = (option){only, 1, 1};
+    }
+    tf_name_list_free(&names);
+    return status;
+}
+
 static tokfsm_status room_for(expansion *e, uint32_t n)
 {
     while (e->splice.capacity < n)
@@ -404,6 +449,13 @@ tokfsm_status tf_prune_choices(expansion *e, partial *p, bool *dead, bool *chang
             TF_TRY(tf_replace_task(e, p, i, NULL, 0));
         } else if (n_live == 0) {
             *dead = true;
+        } else if (n_live == 1 && is_among_names(e, &c->options[live])) {
+            choice *names = tf_arena_zero(&e->stack, sizeof *names);
+            if (names == NULL)
+                return no_memory(e->b);
+            TF_TRY(add_names(e, &c->options[live], names));
+            *t = (task){TASK_CHOOSE, 0, names};
+            *changed = true;
         } else if (n_live == 1) {
             TF_TRY(tf_replace_task(e, p, i, c->options[live].tasks, c->options[live].n_tasks));
             *changed = true;
@@ -418,24 +470,31 @@ tokfsm_status tf_live_options(expansion *e, const partial *p, uint32_t at, choic
 {
     const choice *c = p->tasks[at].choice;
     *live = (choice){.options = tf_arena_zero(&e->stack, c->n_options * sizeof *c->options),
-                     .kept = c->kept};
+                     .capacity = c->n_options, .kept = c->kept};
     if (live->options == NULL)
         return no_memory(e->b);
     for (uint32_t k = 0; k < c->n_options; k++) {
-        option *to = &live->options[live->n_options];
-        to->tasks = tf_arena_take(&e->stack, c->options[k].n_tasks * sizeof *to->tasks);
-        if (to->tasks == NULL)
+        option to = {.tasks = tf_arena_take(&e->stack, c->options[k].n_tasks * sizeof *to.tasks)};
+        if (to.tasks == NULL)
             return no_memory(e->b);
         verdict v;
-        TF_TRY(judge_option(e, p, &c->options[k], to, &v));
+        TF_TRY(judge_option(e, p, &c->options[k], &to, &v));
         if (v == DEAD)
             continue;
-        tf_fact contrary;
-        if (!c->kept && tf_is_discriminating(e->b, to, &contrary)) {
-            option first = *to;
-            memmove(live->options + 1, live->options, live->n_options * sizeof first);
-            live->options[0] = first;
+        if (is_among_names(e, &to)) {
+            TF_TRY(add_names(e, &to, live));
+            continue;
         }
+        if (!tf_arena_grow(&e->stack, (void **)&live->options, live->n_options, &live->capacity, 4,
+                           sizeof to))
+            return no_memory(e->b);
+        tf_fact contrary;
+        uint32_t at_option = live->n_options;
+        if (!c->kept && tf_is_discriminating(e->b, &to, &contrary)) {
+            memmove(live->options + 1, live->options, live->n_options * sizeof to);
+            at_option = 0;
+        }
+        live->options[at_option] = to;
         live->n_options++;
     }
     return TOKFSM_OK;
