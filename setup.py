@@ -25,12 +25,12 @@ SOURCES = {
               "tape_names tape_value uri",
     "regex": "charset escape formats parse unicode_names unicode_runs",
     "automaton": "atoms classes dfa formula intern lengths program shortest",
-    "engine": "automaton bound bound_names budget_mask cache content content_cost counters edits frames items_plan "
-              "machine mask members_plan name_content name_cost options spelling step step_string text walk "
-              "walk_content",
-    "lower": "alike alternatives build choices content_states cost count evaluate expand explore hopeless kinds "
-             "literals name_classes names negate negate_unevaluated number_facts number_states numbers "
-             "obligations patterns prune satisfiable strings unevaluated values witnesses",
+    "engine": "automaton bound bound_names budget_mask cache content content_cost counters edits frames items "
+              "items_plan machine mask match members_plan name_content name_cost options plan reach room search "
+              "spelling step step_string text unique walk walk_content",
+    "lower": "alike alternatives build choices content_states cost count domain equal_items evaluate expand "
+             "explore hopeless kinds literals name_classes names negate negate_unevaluated number_facts "
+             "number_states numbers obligations patterns prune satisfiable strings unevaluated values witnesses",
     "artifact": "open read_content read_machine write write_content",
     "matcher": "accept fill matcher row",
     "": "api_compile api_runtime",

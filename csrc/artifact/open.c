@@ -200,6 +200,9 @@ tokfsm_status tokfsm_automaton_open(const uint8_t *bytes, size_t n_bytes, tokfsm
     if (status == TOKFSM_OK) {
         f->machine.names_pair = tf_cache_names_pair(made->pack);
         status = read_all(bytes, &s, made, f, err);
+        if (status == TOKFSM_OK && f->machine.unique != TF_UNIQUE_NEVER &&
+            !tf_cache_pairs(&f->machine, &f->arena))
+            status = tf_fail(err, TOKFSM_E_NOMEM, "no memory for an artifact");
     }
     if (status != TOKFSM_OK)
         tf_automaton_release(made);

@@ -354,6 +354,27 @@ static void take_object(reader *r, tf_kind *kind)
     }
 }
 
+static void take_unique(reader *r, tf_kind *kind)
+{
+    uint32_t parts = take(r);
+    if (parts > 7)
+        corrupt(r, "a mark is out of range");
+    if (parts & 1u)
+        kind->unique = take_set(r, kind->n_alternatives, kind->alternative_words);
+    if (parts & 2u)
+        kind->matched = take_set(r, kind->n_alternatives, kind->alternative_words);
+    if (!(parts & 4u) || r->status != TOKFSM_OK)
+        return;
+    tf_twins *twins = room(r, kind->n_alternatives, sizeof *twins);
+    for (uint32_t a = 0; twins != NULL && a < kind->n_alternatives; a++)
+        {
+        twins[a].first = take(r);
+        twins[a].second = take(r);
+        twins[a].tail = take(r);
+    }
+    kind->twins = twins;
+}
+
 static void take_array(reader *r, tf_kind *kind)
 {
     kind->n_classes = take_count(r, 2);
@@ -368,6 +389,7 @@ static void take_array(reader *r, tf_kind *kind)
         if (i == 0 ? first[i] != 0 : first[i] <= first[i - 1])
             corrupt(r, "item classes are out of order");
     }
+    take_unique(r, kind);
     for (uint32_t a = 0; a < kind->n_alternatives && r->status == TOKFSM_OK; a++) {
         items[a].n_prefix = take_count(r, 2);
         tf_cost *prefix = room(r, items[a].n_prefix, sizeof *prefix);
@@ -431,6 +453,9 @@ static void take_machine(reader *r, tf_machine *m)
     for (int i = 0; i < 4; i++)
         m->byte_set[i] = take64(r);
     m->bytes_complete = take(r) != 0;
+    m->unique = take(r);
+    if (m->unique > TF_UNIQUE_PLANNED)
+        corrupt(r, "a mark is out of range");
     m->char_tokens = take(r);
     m->char_unit = take(r);
     if (m->char_tokens == 0 || m->char_unit == 0)

@@ -190,6 +190,16 @@ static void put_kind(buffer *out, buffer *text, const parts *p, tf_kind *kind)
         put(out, kind->n_classes);
         for (uint32_t i = 0; i < kind->n_classes; i++)
             put64(out, kind->first[i]);
+        put(out, (kind->unique != NULL) | (kind->matched != NULL) << 1 | (kind->twins != NULL) << 2);
+        if (kind->unique != NULL)
+            put_set(out, kind->unique, kind->alternative_words);
+        if (kind->matched != NULL)
+            put_set(out, kind->matched, kind->alternative_words);
+        for (uint32_t a = 0; kind->twins != NULL && a < kind->n_alternatives; a++) {
+            put(out, kind->twins[a].first);
+            put(out, kind->twins[a].second);
+            put(out, kind->twins[a].tail);
+        }
         const tf_items_cost *items = READ(kind->items_cost);
         for (uint32_t a = 0; a < kind->n_alternatives; a++) {
             put(out, items[a].n_prefix);
@@ -206,6 +216,7 @@ static void put_machine(buffer *out, buffer *text, const parts *p, const tf_mach
 {
     put_set(out, m->byte_set, 4);
     put(out, m->bytes_complete);
+    put(out, m->unique);
     put(out, m->char_tokens);
     put(out, m->char_unit);
     for (uint32_t s = 0; s <= TF_N_STR; s++)

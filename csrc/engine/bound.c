@@ -90,9 +90,8 @@ static uint32_t colon_cost(tf_run *run, const tf_frame *frame)
     return tf_cost_add(tf_bytes_cost(run->m, ":"), gap_rest(run->m, frame, TF_GAP_COLON, 0));
 }
 
-/* A declared name from position `pos` of its spelling, the colon, and its value. */
-static uint32_t member_cost(tf_run *run, const tf_frame *frame, uint32_t name, uint32_t pos,
-                            uint32_t a, uint32_t sign)
+uint32_t tf_member_cost(tf_run *run, const tf_frame *frame, uint32_t name, uint32_t pos,
+                        uint32_t a, uint32_t sign)
 {
     const tf_kind *kind = frame->kind;
     if (!tf_run_spend(run)) /* members are looked at in loops that a step does not bound */
@@ -104,8 +103,7 @@ static uint32_t member_cost(tf_run *run, const tf_frame *frame, uint32_t name, u
     return tf_cost_add(spelling[pos], edge_cost(run, frame, edge, a, sign));
 }
 
-/* Length of the longest name that alternative a speaks of, or that is there already. */
-static uint32_t longest_name(const tf_frame *frame, uint32_t a)
+uint32_t tf_longest_name(const tf_frame *frame, uint32_t a)
 {
     const tf_strings *names = &frame->kind->names;
     const uint32_t *spoken = frame->kind->spoken + (size_t)a * frame->kind->name_words;
@@ -119,9 +117,8 @@ static uint32_t longest_name(const tf_frame *frame, uint32_t a)
     return longest;
 }
 
-/* A member that no alternative declares, but for the characters of its name. */
-static uint32_t other_member_cost(tf_run *run, const tf_frame *frame, const tf_edge *edge,
-                                  uint32_t a, uint32_t sign)
+uint32_t tf_other_member_cost(tf_run *run, const tf_frame *frame, const tf_edge *edge, uint32_t a,
+                              uint32_t sign)
 {
     uint32_t cost = tf_cost_add(tf_bytes_cost(run->m, "\"\":"),
                                 gap_rest(run->m, frame, TF_GAP_COLON, 0));
@@ -140,11 +137,11 @@ static uint32_t other_members_cost(tf_run *run, const tf_frame *frame, uint32_t 
         return 0;
     if (edge == NULL || m->char_tokens == TF_COST_NONE)
         return TF_COST_NONE;
-    uint32_t each = tf_cost_add(tf_comma_cost(m, frame), other_member_cost(run, frame, edge, a, 0));
+    uint32_t each = tf_cost_add(tf_comma_cost(m, frame), tf_other_member_cost(run, frame, edge, a, 0));
     if (each == TF_COST_NONE)
         return TF_COST_NONE;
     uint64_t most = n > 100000 ? 100000 : n; /* past any budget */
-    uint64_t longest = longest_name(frame, a);
+    uint64_t longest = tf_longest_name(frame, a);
     longest = in_progress > longest ? in_progress : longest;
     uint64_t chars = most * longest + most * (most + 1) / 2;
     uint64_t sum = most * each + chars * m->char_tokens;
@@ -176,7 +173,7 @@ static uint32_t optional_members_cost(tf_run *run, const tf_frame *frame, uint32
     for (uint32_t k = 0; k < kind->n_names; k++)
         if (!tf_bit(frame->seen, k) && !tf_bit(required, k) && k != taken &&
             !(passes && rank[k] <= rank[last]))
-            each_cost[n_costs++] = member_cost(run, frame, k, 0, a, 0);
+            each_cost[n_costs++] = tf_member_cost(run, frame, k, 0, a, 0);
     if (n > n_costs)
         return TF_COST_NONE;
     qsort(each_cost, n_costs, sizeof *each_cost, compare_costs);
@@ -204,7 +201,7 @@ static uint32_t mixed_members_cost(tf_run *run, const tf_frame *frame, uint32_t 
     size_t n_all = 0;
     for (uint32_t j = 0; j < kind->n_others; j++) {
         const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names + j, &run->call);
-        uint32_t value = edge == NULL ? TF_COST_NONE : other_member_cost(run, frame, edge, a, 0);
+        uint32_t value = edge == NULL ? TF_COST_NONE : tf_other_member_cost(run, frame, edge, a, 0);
         if (value == TF_COST_NONE)
             continue;
         uint32_t found = tf_class_names_costs(run, frame, j, but, (uint32_t)n, all + n_all);
@@ -216,7 +213,7 @@ static uint32_t mixed_members_cost(tf_run *run, const tf_frame *frame, uint32_t 
     for (uint32_t k = 0; k < kind->n_names; k++)
         if (!tf_bit(frame->seen, k) && !tf_bit(required, k) && k != taken &&
             tf_comes_after(kind, a, k, last))
-            all[n_all++] = tf_cost_add(member_cost(run, frame, k, 0, a, 0),
+            all[n_all++] = tf_cost_add(tf_member_cost(run, frame, k, 0, a, 0),
                                        tf_bytes_cost(run->m, "\""));
     if (n > n_all)
         return TF_COST_NONE;
@@ -249,80 +246,6 @@ static uint32_t more_members_cost(tf_run *run, const tf_frame *frame, uint32_t a
     return optional_members_cost(run, frame, a, taken, more);
 }
 
-/* The names of a class that may be wanted, each as a member by itself. */
-static bool plan_class(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t class,
-                       const tf_known_name *but, tf_members_plan *plan)
-{
-    const tf_kind *kind = frame->kind;
-    tf_cost by_sign[TF_MAX_SIGNS];
-    const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names + class, &run->call);
-    uint32_t *names = tf_arena_take(run->arena, (size_t)plan->n_optional * sizeof *names);
-    if (edge == NULL || names == NULL)
-        return false;
-    if (!tf_word_bit(edge->admits, a))
-        return true;
-    uint32_t n = tf_class_names_costs(run, frame, class, but, plan->n_optional, names);
-    for (uint32_t i = 0; i < n; i++) {
-        for (uint32_t s = 0; s < 1u << plan->k; s++)
-            by_sign[s] = (tf_cost){tf_cost_add(names[i], other_member_cost(run, frame, edge, a, s)), 0};
-        tf_members_plan_add(plan, false, by_sign);
-    }
-    return run->call.status == TOKFSM_OK;
-}
-
-/* All members that an alternative with counters still needs, required or not, after one of this
-   sign; the rest is as above. */
-static uint32_t counted_members_cost(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken,
-                                     bool begun, uint32_t in_progress, uint32_t sign,
-                                     const tf_known_name *but)
-{
-    const tf_machine *m = run->m;
-    const tf_kind *kind = frame->kind;
-    uint32_t name = begun ? (taken == TF_NONE ? kind->n_names : taken) : frame->last - 1;
-    uint64_t n = frame->count + begun + tf_still_required(frame, a, taken);
-    if (n > kind->max_items[a])
-        return TF_COST_NONE;
-    uint32_t longest = longest_name(frame, a);
-    tf_members_plan plan = {.k = tf_n_counters(kind, a), .unmet = tf_unmet(frame, a) & ~sign,
-                            .fill = kind->min_items[a] > n ? kind->min_items[a] - n : 0,
-                            .room = kind->max_items[a] == TF_UNCOUNTED ? TF_UNCOUNTED : kind->max_items[a] - n,
-                            .comma = {tf_comma_cost(m, frame), 0},
-                            .longest = in_progress > longest ? in_progress : longest,
-                            .char_tokens = m->char_tokens};
-    uint64_t most = plan.fill > plan.k ? plan.fill : plan.k;
-    if (kind->names.content == NULL && most > kind->n_names)
-        most = kind->n_names;
-    plan.n_optional = (uint32_t)most;
-    plan.of = tf_arena_take(run->arena, ((size_t)plan.n_optional + 1) * sizeof *plan.of << plan.k);
-    if (plan.of == NULL) {
-        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a bound");
-        return TF_COST_NONE;
-    }
-    tf_members_plan_begin(&plan);
-    const uint32_t *required = kind->required + (size_t)a * kind->name_words;
-    uint32_t quote = tf_bytes_cost(m, "\"");
-    tf_cost by_sign[TF_MAX_SIGNS];
-    for (uint32_t k = 0; k < kind->n_names; k++) {
-        if (tf_bit(frame->seen, k) || k == taken ||
-            (!tf_bit(required, k) && !tf_comes_after(kind, a, k, name)))
-            continue;
-        for (uint32_t s = 0; s < 1u << plan.k; s++)
-            by_sign[s] = (tf_cost){tf_cost_add(quote, member_cost(run, frame, k, 0, a, s)), 0};
-        tf_members_plan_add(&plan, tf_bit(required, k), by_sign);
-    }
-    for (uint32_t j = 0; kind->names.content != NULL && j < kind->n_others; j++)
-        if (!plan_class(run, frame, a, j, but, &plan))
-            return TF_COST_NONE;
-    if (kind->names.content != NULL)
-        return tf_members_plan_cost(&plan, NULL).base;
-    const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names, &run->call);
-    if (edge == NULL)
-        return TF_COST_NONE;
-    for (uint32_t s = 0; s < 1u << plan.k; s++)
-        by_sign[s] = (tf_cost){other_member_cost(run, frame, edge, a, s), 0};
-    return tf_members_plan_cost(&plan, tf_word_bit(edge->admits, a) ? by_sign : NULL).base;
-}
-
 /* What alternative a still needs after the member or item in progress, which has this sign.
    `taken`: a name that counts as seen, or TF_NONE; `gap_done`: white space after it, so far;
    `begun`: the frame does not count the member yet, of which `in_progress` is the name's length. */
@@ -337,7 +260,7 @@ static uint32_t rest_after(tf_run *run, const tf_frame *frame, uint32_t a, uint3
     bool more = false;
     if (tf_n_counters(kind, a) > 0) {
         cost = kind->is_object
-                   ? counted_members_cost(run, frame, a, taken, begun, in_progress, sign, but)
+                   ? tf_members_rest(run, frame, a, taken, begun, in_progress, sign, but)
                    : tf_items_rest(run, frame, a, sign);
         more = cost > 0;
     } else if (kind->is_object) {
@@ -352,7 +275,7 @@ static uint32_t rest_after(tf_run *run, const tf_frame *frame, uint32_t a, uint3
                 n_required++;
                 cost = tf_cost_add(cost, tf_comma_cost(m, frame));
                 cost = tf_cost_add(cost, tf_bytes_cost(m, "\""));
-                cost = tf_cost_add(cost, member_cost(run, frame, name, 0, a, 0));
+                cost = tf_cost_add(cost, tf_member_cost(run, frame, name, 0, a, 0));
             }
         }
         if (kind->counts) {
@@ -466,7 +389,7 @@ static void name_costs(tf_run *run, const tf_configuration *c, uint32_t before, 
                  a = tf_words_next(alive.words, n_words, a + 1))
                 for (uint32_t s = 0; s < 1u << tf_n_counters(kind, a); s++)
                     keep_less(&out->of[a],
-                              tf_cost_add(before, tf_cost_add(member_cost(run, frame, k, pos, a, s),
+                              tf_cost_add(before, tf_cost_add(tf_member_cost(run, frame, k, pos, a, s),
                                                               rest_after(run, frame, a, k, 0, true, 0, s, NULL))));
         }
     for (uint32_t j = 0; j < kind->n_others && run->call.status == TOKFSM_OK; j++) {
@@ -681,7 +604,7 @@ static void top_costs(tf_run *run, const tf_configuration *c, const costs *value
     }
 }
 
-uint32_t tf_bound(tf_run *run, const tf_configuration *c)
+uint32_t tf_bound_plain(tf_run *run, const tf_configuration *c)
 {
     if (c->mode == TF_AT_END || tf_is_complete(c))
         return 0;

@@ -6,6 +6,7 @@
 #include "../base/bits.h"
 #include "frames.h"
 #include "text.h"
+#include "unique.h"
 
 /* Whether closing later, after more characters, can have another outcome than now. */
 static bool outcome_varies(const tf_configuration *c)
@@ -33,11 +34,12 @@ typedef struct free_bounds {
  * Only where what a token writes cannot matter: no name that it could meet, no member counts
  * that a longer name makes dearer, no second kind of outcome.
  */
-static bool is_plain(const tf_run *run, const tf_configuration *c)
+static bool is_plain(tf_run *run, const tf_configuration *c)
 {
     if (!run->m->bytes_complete || run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL ||
-        c->literal == TF_MAYBE)
-        return false;
+        c->literal == TF_MAYBE || run->m->unique == TF_UNIQUE_PLANNED ||
+        (c->top != NULL && c->top->collects && !tf_unique_neutral(run, c)))
+        return false; /* what is written may matter to items to come */
     if (c->mode == TF_IN_NAME)
         return c->top->emitted == NULL && !c->top->kind->counts &&
                c->top->kind->counting == NULL && c->content == NULL;

@@ -1,6 +1,8 @@
 #include "cache.h"
 
+#include "../base/bits.h"
 #include "counters.h"
+#include "frames.h"
 
 enum { N_BUCKETS = 1024 };
 
@@ -104,10 +106,12 @@ static void put_frames(const tf_machine *m, const tf_frame *frame, tf_signature 
     }
 }
 
-void tf_signature_of(const tf_machine *m, const tf_configuration *c, tf_signature *s)
+void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutral, tf_signature *s)
 {
     s->n = 0;
     bool string = c->mode == TF_IN_STRING || c->mode == TF_IN_NAME;
+    if (c->top != NULL && c->top->collects && !(string && neutral))
+        return; /* depends on what was written */
     if (!m->bytes_complete || (string && c->literal == TF_MAYBE) ||
         (c->mode == TF_IN_NAME && c->literal == TF_OFF && m->names_pair))
         return;
@@ -241,6 +245,33 @@ void tf_cache_count(const tf_machine *m, uint64_t *n_masks, uint64_t *n_bytes)
                                            memory_order_acquire);
     *n_masks = cache == NULL ? 0 : atomic_load(&cache->n_masks);
     *n_bytes = cache == NULL ? 0 : atomic_load(&cache->n_bytes) + sizeof *cache;
+}
+
+bool tf_cache_pairs(tf_machine *m, tf_arena *arena)
+{
+    const tf_trie *quote = &m->pack->quote;
+    uint32_t n_ids = quote->n_nodes == 0 ? 0 : quote->first[quote->n_nodes];
+    uint32_t *pairs = tf_arena_zero(arena, m->pack->n_words * sizeof *pairs);
+    uint32_t *whole = tf_arena_zero(arena, m->pack->n_words * sizeof *whole);
+    if (pairs == NULL || whole == NULL)
+        return false;
+    for (uint32_t i = 0; i < n_ids; i++) {
+        uint32_t n, at = 0;
+        const uint8_t *bytes = tf_pack_token(m->pack, quote->ids[i], &n);
+        while (at < n && bytes[at] != '"')
+            at++;
+        while (at < n && bytes[at] != ',')
+            at++;
+        for (at++; at < n && (bytes[at] == ' ' || (bytes[at] >= '\t' && bytes[at] <= '\r')); at++)
+            ;
+        if (at < n)
+            tf_set(pairs, quote->ids[i]);
+        if (at < n && (bytes[at] != '"' || memchr(bytes + at + 1, '"', n - at - 1) != NULL))
+            tf_set(whole, quote->ids[i]);
+    }
+    m->pairs = pairs;
+    m->whole_pairs = whole;
+    return true;
 }
 
 bool tf_cache_names_pair(const tokfsm_pack *pack)

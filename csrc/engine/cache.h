@@ -21,7 +21,9 @@ typedef struct tf_signature {
     uint64_t words[TF_MAX_SIGNATURE];
 } tf_signature;
 
-void tf_signature_of(const tf_machine *m, const tf_configuration *c, tf_signature *signature);
+/* `neutral`: where items are compared, nothing that is written can matter (tf_unique_neutral). */
+void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutral,
+                     tf_signature *signature);
 /* False: not there. */
 bool tf_cache_find(tf_machine *m, const tf_signature *signature, tf_edits *edits);
 /* Keep a mask; does nothing where there is no memory for it. */
@@ -31,5 +33,7 @@ void tf_cache_free(tf_machine *m, const tokfsm_allocator *allocator);
 void tf_cache_count(const tf_machine *m, uint64_t *n_masks, uint64_t *n_bytes);
 /* Whether a token can hold the end of one name and the whole of another. */
 bool tf_cache_names_pair(const tokfsm_pack *pack);
+/* Make m->pairs and m->whole_pairs; false: no memory. */
+bool tf_cache_pairs(tf_machine *m, tf_arena *arena);
 
 #endif

@@ -38,6 +38,10 @@ typedef struct tf_frame {
     uint64_t count; /* members or items begun */
     uint32_t last;  /* property_order="schema": 1 + index of the last name, 0: none */
     uint32_t depth; /* frames below and including this one */
+    uint8_t collects;  /* 1: keeps the values of its members or items, see unique.h */
+    uint8_t unchecked; /* 1: but does not compare them (a search of its own) */
+    const struct tf_child *children; /* those that have ended, newest first */
+    tf_bits twins;     /* alternatives that have got their two equal items */
     uint32_t seen[]; /* objects: [kind->name_words] */
 } tf_frame;
 
@@ -62,9 +66,11 @@ typedef struct tf_configuration {
     const tf_frame *top;
     const tf_value *value;   /* VALUE, STRING, NUMBER, LITERAL; VALUE may be NULL after `[` */
     const void *at;          /* STRING, NAME: tf_strings; NUMBER: tf_nstate */
-    const tf_text *text;     /* decoded, where strings->n_literals or names need it */
+    const tf_text *text;     /* decoded, where strings->n_literals or names need it; of a number
+                                that is collected, as written */
     const tf_content_state *content; /* STRING, NAME: of what is decoded; NULL: nothing is live */
     tf_bits alive;           /* obligations of `value` */
+    const struct tf_item *item; /* the value that has just ended, where it is collected */
     uint64_t n;              /* strings: characters begun; gaps: white space so far;
                                 literals: bytes so far */
     uint32_t low, high, pos; /* TF_ON; LITERAL: low is which */
@@ -80,6 +86,9 @@ typedef struct tf_run {
     tf_machine *m;
     tf_arena *arena;
     tf_call call;
+    uint8_t searching; /* 1: a search goes on, which looks for what is live by itself; 2: nothing
+                          is compared */
+    uint8_t exact;     /* 1: look ahead also where the vocabulary lacks bytes (bounds) */
 } tf_run;
 
 /* One unit of the call's work; false: run->call.status. */
@@ -99,6 +108,8 @@ bool tf_is_complete(const tf_configuration *c);
  * there is none.
  */
 uint32_t tf_bound(tf_run *run, const tf_configuration *c);
+/* The same with every look at equal items left out. */
+uint32_t tf_bound_plain(tf_run *run, const tf_configuration *c);
 /* Live over single-byte tokens; what a mask bit means besides tf_step. */
 static inline bool tf_is_live(tf_run *run, const tf_configuration *c)
 {

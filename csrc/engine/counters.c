@@ -1,8 +1,10 @@
 /*
- * Counters as registers: which signs a child may have, and what it was counted as. A sign is open
+ * Counters as registers: which signs a child may have, what it was counted as, and what is still
+ * needed after it. A sign is open
  * where the children after it can still meet all counters, within the order and number that the
  * alternative admits. What is met stays met, so that a sign is not asked for what it adds no more.
  */
+#include "bound_names.h"
 #include "counters.h"
 
 #include "../base/bits.h"
@@ -90,9 +92,13 @@ bool tf_count_child(tf_run *run, const tf_frame *frame, const uint64_t *outcome,
         uint32_t k = tf_n_counters(kind, a), sign = 0;
         const uint32_t *signs = tf_edge_signs(kind, frame->edge, a);
         bool any = false;
+        /* Another alternative may have looked through the same obligation. */
+        uint64_t open = k == 0             ? 1
+                        : kind->is_object ? tf_name_signs(run, frame, a, frame->last - 1, true)
+                                          : tf_item_signs(run, frame, a, frame->count - 1);
         for (uint32_t s = 0; s < 1u << k; s++)
             if (signs[s] != TF_NONE && tf_word_bit(outcome, signs[s])) {
-                any = true;
+                any |= open >> s & 1u;
                 sign |= s;
             }
         if (any && k > 0) {
@@ -233,6 +239,12 @@ bool tf_comes_after(const tf_kind *kind, uint32_t a, uint32_t k, uint32_t name)
     return reached == TF_NONE ? rank[k] == TF_NONE : rank[k] > reached;
 }
 
+/* Members that may follow n. */
+static uint64_t room_after(const tf_kind *kind, uint32_t a, uint64_t n)
+{
+    return kind->max_items[a] == TF_UNCOUNTED ? TF_UNCOUNTED : kind->max_items[a] - n;
+}
+
 /* Whether members after `name`, at most `room` of them not required, meet these counters. */
 static bool members_meet(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t name, bool begun,
                          uint32_t unmet, uint64_t room)
@@ -287,10 +299,85 @@ uint64_t tf_name_signs(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t 
     uint64_t n = frame->count + !begun + tf_still_required(frame, a, name);
     if (n > kind->max_items[a])
         return 0;
-    uint64_t room = kind->max_items[a] == TF_UNCOUNTED ? TF_UNCOUNTED : kind->max_items[a] - n;
+    uint64_t room = room_after(kind, a, n);
     for (uint32_t s = 0; s < 1u << k; s++)
         if ((signs >> s & 1u) && !(s & idle) &&
             members_meet(run, frame, a, name, begun, wanted & ~s, room))
             open |= (uint64_t)1 << s;
     return open;
+}
+
+/* The names of a class that may be wanted, each as a member by itself. */
+static bool plan_class(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t class,
+                       const tf_known_name *but, tf_members_plan *plan)
+{
+    const tf_kind *kind = frame->kind;
+    tf_cost by_sign[TF_MAX_SIGNS];
+    const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names + class, &run->call);
+    uint32_t *names = tf_arena_take(run->arena, (size_t)plan->n_optional * sizeof *names);
+    if (edge == NULL || names == NULL)
+        return false;
+    if (!tf_word_bit(edge->admits, a))
+        return true;
+    uint32_t n = tf_class_names_costs(run, frame, class, but, plan->n_optional, names);
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t s = 0; s < 1u << plan->k; s++)
+            by_sign[s] = (tf_cost){tf_cost_add(names[i], tf_other_member_cost(run, frame, edge, a, s)), 0};
+        tf_members_plan_add(plan, false, by_sign);
+    }
+    return run->call.status == TOKFSM_OK;
+}
+
+uint32_t tf_members_rest(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken, bool begun,
+                         uint32_t in_progress, uint32_t sign, const tf_known_name *but)
+{
+    const tf_machine *m = run->m;
+    const tf_kind *kind = frame->kind;
+    uint32_t name = begun ? (taken == TF_NONE ? kind->n_names : taken) : frame->last - 1;
+    uint64_t n = frame->count + begun + tf_still_required(frame, a, taken);
+    if (n > kind->max_items[a])
+        return TF_COST_NONE;
+    uint32_t longest = tf_longest_name(frame, a);
+    tf_members_plan plan = {.k = tf_n_counters(kind, a), .unmet = tf_unmet(frame, a) & ~sign,
+                            .fill = kind->min_items[a] > n ? kind->min_items[a] - n : 0,
+                            .room = room_after(kind, a, n),
+                            .comma = {tf_comma_cost(m, frame), 0},
+                            .longest = in_progress > longest ? in_progress : longest,
+                            .char_tokens = m->char_tokens};
+    uint64_t most = plan.fill > plan.k ? plan.fill : plan.k;
+    if (kind->names.content == NULL && most > kind->n_names)
+        most = kind->n_names;
+    if (most > 1u << 16) {
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_LIMIT, "too many members for a bound");
+        return TF_COST_NONE;
+    }
+    plan.n_optional = (uint32_t)most;
+    plan.of = tf_arena_take(run->arena, ((size_t)plan.n_optional + 1) * sizeof *plan.of << plan.k);
+    if (plan.of == NULL) {
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a bound");
+        return TF_COST_NONE;
+    }
+    tf_members_plan_begin(&plan);
+    const uint32_t *required = kind->required + (size_t)a * kind->name_words;
+    uint32_t quote = tf_bytes_cost(m, "\"");
+    tf_cost by_sign[TF_MAX_SIGNS];
+    for (uint32_t k = 0; k < kind->n_names; k++) {
+        if (tf_bit(frame->seen, k) || k == taken ||
+            (!tf_bit(required, k) && !tf_comes_after(kind, a, k, name)))
+            continue;
+        for (uint32_t s = 0; s < 1u << plan.k; s++)
+            by_sign[s] = (tf_cost){tf_cost_add(quote, tf_member_cost(run, frame, k, 0, a, s)), 0};
+        tf_members_plan_add(&plan, tf_bit(required, k), by_sign);
+    }
+    for (uint32_t j = 0; kind->names.content != NULL && j < kind->n_others; j++)
+        if (!plan_class(run, frame, a, j, but, &plan))
+            return TF_COST_NONE;
+    if (kind->names.content != NULL)
+        return tf_members_plan_cost(&plan, NULL).base;
+    const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names, &run->call);
+    if (edge == NULL)
+        return TF_COST_NONE;
+    for (uint32_t s = 0; s < 1u << plan.k; s++)
+        by_sign[s] = (tf_cost){tf_other_member_cost(run, frame, edge, a, s), 0};
+    return tf_members_plan_cost(&plan, tf_word_bit(edge->admits, a) ? by_sign : NULL).base;
 }

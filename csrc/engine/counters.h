@@ -14,6 +14,7 @@
 #ifndef TF_COUNTERS_H
 #define TF_COUNTERS_H
 
+#include "bound_names.h"
 #include "costs.h"
 #include "frames.h"
 
@@ -69,9 +70,21 @@ bool tf_count_child(tf_run *run, const tf_frame *frame, const uint64_t *outcome,
 /* Whether alternative a takes name k (not n_names) after `name` (TF_NONE: none), by its order. */
 bool tf_comes_after(const tf_kind *kind, uint32_t a, uint32_t k, uint32_t name);
 
-/* Tokens of the items that alternative a needs after those begun, the last with this sign, each
-   with its comma. */
+/* Tokens of the items or members, required or not, that alternative a needs after the one begun
+   last, which has this sign, each with its comma. Members: `taken`, `begun` and `in_progress` as
+   in bound.c. */
 uint32_t tf_items_rest(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t sign);
+uint32_t tf_members_rest(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t taken, bool begun,
+                         uint32_t in_progress, uint32_t sign, const tf_known_name *but);
+
+/* bound.c: a declared name from position `pos` of its spelling, the colon, and its value; an
+   undeclared one with its value, but for the characters of its name; and the length in bytes of the
+   longest name that alternative a speaks of, or that is there already. */
+uint32_t tf_member_cost(tf_run *run, const tf_frame *frame, uint32_t name, uint32_t pos,
+                        uint32_t a, uint32_t sign);
+uint32_t tf_other_member_cost(tf_run *run, const tf_frame *frame, const tf_edge *edge, uint32_t a,
+                              uint32_t sign);
+uint32_t tf_longest_name(const tf_frame *frame, uint32_t a);
 
 /* ---- plans: the cheapest children that meet all counters ---- */
 

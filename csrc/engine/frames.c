@@ -51,6 +51,7 @@ tf_frame *tf_frame_new(tf_run *run, const tf_frame *parent, const tf_kind *kind,
     frame->kind = kind;
     frame->alive = alive;
     frame->depth = parent == NULL ? 1 : parent->depth + 1;
+    frame->collects = (parent != NULL && parent->collects) || tf_unique_begins(kind, &alive);
     return frame;
 }
 
@@ -105,6 +106,17 @@ uint32_t tf_item_class(const tf_kind *kind, uint64_t i)
     return low;
 }
 
+bool tf_unique_begins(const tf_kind *kind, const tf_bits *alive)
+{
+    const uint64_t *words = tf_words(alive, kind->alternative_words);
+    if (kind->unique != NULL && tf_words_meet(kind->unique, words, kind->alternative_words))
+        return true;
+    for (uint32_t a = 0; kind->twins != NULL && a < kind->n_alternatives; a++)
+        if (kind->twins[a].second != TF_NONE && tf_word_bit(words, a))
+            return true;
+    return false;
+}
+
 bool tf_may_close(const tf_frame *frame, uint64_t *outcome)
 {
     const tf_kind *kind = frame->kind;
@@ -120,7 +132,8 @@ bool tf_may_close(const tf_frame *frame, uint64_t *outcome)
             for (uint32_t w = 0; w < kind->name_words && closes; w++)
                 closes = (required[w] & ~frame->seen[w]) == 0;
         }
-        if (!closes || frame->count < kind->min_items[a] || !tf_counters_met(frame, a))
+        if (!closes || frame->count < kind->min_items[a] || !tf_counters_met(frame, a) ||
+            (kind->twins != NULL && tf_twins_wanting(frame, a)))
             continue;
         any = true;
         for (uint32_t w = 0; w < n_words; w++)

@@ -33,6 +33,16 @@ static inline const uint64_t *tf_frame_alive(const tf_frame *frame)
 uint64_t tf_still_required(const tf_frame *frame, uint32_t a, uint32_t name);
 /* A comma and the gap behind it, in tokens. */
 uint32_t tf_comma_cost(const tf_machine *m, const tf_frame *frame);
+/* Whether these alternatives of an array look at equal items. */
+bool tf_unique_begins(const tf_kind *kind, const tf_bits *alive);
+/* Whether alternative a still lacks two equal items; kind->twins is there. */
+static inline bool tf_twins_wanting(const tf_frame *frame, uint32_t a)
+{
+    return frame->kind->twins[a].second != TF_NONE &&
+           (frame->kind->alternative_words == 1
+                ? !(frame->twins.word >> a & 1u)
+                : frame->twins.words == NULL || !tf_word_bit(frame->twins.words, a));
+}
 static inline void tf_meet(uint64_t *out, const uint64_t *a, const uint64_t *b, uint32_t n_words)
 {
     for (uint32_t i = 0; i < n_words; i++)

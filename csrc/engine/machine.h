@@ -194,6 +194,12 @@ typedef struct tf_items_cost {
     tf_cost item;          /* of each later item */
 } tf_items_cost;
 
+/* Two items that must be equal: those at `first` and `second`, each standing for all from `tail`
+   on if it is not below it. second TF_NONE: none must. */
+typedef struct tf_twins {
+    uint32_t first, second, tail;
+} tf_twins;
+
 struct tf_kind {
     const tf_value *value; /* the position that opened it */
     uint32_t is_object;
@@ -222,6 +228,9 @@ struct tf_kind {
 
     _Atomic(const tf_edge *) *edges;        /* [n_names + n_others] or [n_classes] */
     _Atomic(const tf_items_cost *) items_cost; /* arrays, [n_alternatives] */
+    const uint64_t *unique;  /* arrays: alternatives without equal items; NULL: none */
+    const uint64_t *matched; /* ... whose first items must be matched with distinct values */
+    const tf_twins *twins;   /* arrays, [n_alternatives]; NULL: none */
 };
 
 static inline uint32_t tf_kind_n_edges(const tf_kind *kind)
@@ -232,6 +241,12 @@ static inline uint32_t tf_kind_n_edges(const tf_kind *kind)
 /* ---- the machine ---- */
 
 typedef struct tf_machine tf_machine;
+
+enum {
+    TF_UNIQUE_NEVER,
+    TF_UNIQUE_FREE,   /* no array must have two items or more: costs of whole values hold */
+    TF_UNIQUE_PLANNED /* costs of whole values are too low; bounds are found by writing */
+};
 
 /* What a call carries along: budget, error, and whether something went wrong. */
 typedef struct tf_call {
@@ -276,6 +291,9 @@ struct tf_machine {
     tokfsm_allocator allocator;
     _Atomic(struct tf_cache *) cache; /* masks kept: cache.h */
     uint32_t names_pair;     /* a token can hold the end of one name and all of another */
+    uint32_t unique;         /* TF_UNIQUE_*: whether items are compared */
+    const uint32_t *pairs;   /* ... row of the tokens that can close a string and begin an item */
+    const uint32_t *whole_pairs; /* ... of those that hold more of it than the beginning of a string */
 };
 
 /* The lock round the hooks. */

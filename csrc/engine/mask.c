@@ -3,10 +3,12 @@
  * inside come from the pack's rows; those that close it come from the pack's trie of what
  * follows the quote; literals are walked by themselves. Everything else is the generic walk.
  */
+#include "../base/bits.h"
 #include "cache.h"
 #include "content.h"
 #include "frames.h"
 #include "text.h"
+#include "unique.h"
 #include "walk.h"
 
 /* Characters that a value string may still start: UINT64_MAX where nothing limits them. */
@@ -130,7 +132,49 @@ static bool only_content(const tf_configuration *c)
     return true;
 }
 
-static bool mask_string(tf_run *run, const tf_configuration *c, tf_edits *edits)
+static bool is_allowed(tf_run *run, const tf_configuration *c, uint32_t id)
+{
+    uint32_t n;
+    const uint8_t *bytes = tf_pack_token(run->m->pack, id, &n);
+    tf_configuration after = *c;
+    for (uint32_t i = 0; i < n; i++)
+        if (!tf_step(run, &after, bytes[i]))
+            return false;
+    return tf_is_live(run, &after);
+}
+
+/*
+ * Where what is written matters: the row of tokens that keep the string open and leave it room
+ * enough to become another one, whatever they write; the few longer ones by real steps.
+ */
+static bool stay_row_compared(tf_run *run, const tf_configuration *c, uint64_t room,
+                              tf_edits *edits)
+{
+    uint64_t most = run->m->pack->stay_chars[c->sub];
+    if (room >= most && tf_unique_stays(run, c, most))
+        return stay_row(run, c, room, edits);
+    uint64_t spare = 1;
+    while (spare <= 4 && spare <= room && !tf_unique_stays(run, c, room - spare))
+        spare++;
+    tf_edits all = {0};
+    if (spare > 4 || spare > room || c->sub != TF_STR_NORMAL || !stay_row(run, c, room, &all) ||
+        !stay_row(run, c, room - spare, edits))
+        return false;
+    for (uint32_t w = 0; all.base != NULL && w < run->m->pack->n_words; w++) {
+        uint32_t left = all.base[w] & ~(edits->base == NULL ? 0 : edits->base[w]);
+        if (all.narrowed != NULL)
+            left &= all.narrowed[w];
+        for (uint32_t id = w * 32; left != 0; id++, left >>= 1)
+            if ((left & 1u) && is_allowed(run, c, id) && !tf_ids_add(&edits->set, run->arena, &id, 1)) {
+                run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a mask");
+                return false;
+            }
+    }
+    return run->call.status == TOKFSM_OK;
+}
+
+/* `settled`: where items are compared, what is written makes no difference. */
+static bool mask_string(tf_run *run, const tf_configuration *c, bool settled, tf_edits *edits)
 {
     const tokfsm_pack *pack = run->m->pack;
     const tf_strings *s = c->at;
@@ -139,15 +183,18 @@ static bool mask_string(tf_run *run, const tf_configuration *c, tf_edits *edits)
     bool is_free = free_room(run, c, &room);
     if (run->call.status != TOKFSM_OK)
         return false;
-    if (!is_free || !stay_row(run, c, room, edits)) {
-        edits->base = edits->narrowed = NULL;
-        if (c->content != NULL && c->sub == TF_STR_NORMAL &&
+    if (!is_free || !(settled ? stay_row(run, c, room, edits)
+                              : stay_row_compared(run, c, room, edits))) {
+        if (run->call.status != TOKFSM_OK)
+            return false;
+        memset(edits, 0, sizeof *edits);
+        if (settled && c->content != NULL && c->sub == TF_STR_NORMAL &&
             (c->literal == TF_OFF || (c->literal == TF_ON && (name || only_content(c)))))
             return tf_walk_content(run, c, &edits->before) &&
                    (c->literal == TF_OFF || walk_literals(run, c, edits));
         return tf_walk(run, &pack->all, c, &edits->set, NULL);
     }
-    bool plain = c->sub == TF_STR_NORMAL && c->literal != TF_MAYBE && !s->hard_names &&
+    bool plain = settled && c->sub == TF_STR_NORMAL && c->literal != TF_MAYBE && !s->hard_names &&
                  !(name && emitted_in_reach(c));
     if (!plain)
         /* With content to compare at the quote: real steps for every token that has one. */
@@ -158,11 +205,36 @@ static bool mask_string(tf_run *run, const tf_configuration *c, tf_edits *edits)
     return c->literal != TF_ON || c->low == c->high || walk_literals(run, c, edits);
 }
 
-static bool make(tf_run *run, const tf_configuration *c, tf_edits *edits)
+static bool make(tf_run *run, const tf_configuration *c, bool settled, tf_edits *edits)
 {
     if (run->m->bytes_complete && (c->mode == TF_IN_STRING || c->mode == TF_IN_NAME))
-        return mask_string(run, c, edits);
+        return mask_string(run, c, settled, edits);
     return tf_walk(run, &run->m->pack->all, c, &edits->set, NULL);
+}
+
+/* Tokens that close the string and begin an item, by real steps: they alone meet what was written
+   before. */
+static bool settle_pairs(tf_run *run, const tf_configuration *c, tf_edits *edits)
+{
+    const uint32_t *pairs = tf_unique_strings(run, c) ? run->m->whole_pairs : run->m->pairs;
+    tf_ids set = edits->set;
+    edits->set = (tf_ids){0};
+    for (uint32_t i = 0; i < edits->before.n; i++) {
+        uint32_t id = edits->before.items[i];
+        if (tf_bit(pairs, id) && !is_allowed(run, c, id) &&
+            !tf_ids_add(&edits->cleared, run->arena, &id, 1))
+            goto no_memory;
+    }
+    for (uint32_t i = 0; i < set.n; i++) {
+        uint32_t id = set.items[i];
+        if ((!tf_bit(pairs, id) || is_allowed(run, c, id)) &&
+            !tf_ids_add(&edits->set, run->arena, &id, 1))
+            goto no_memory;
+    }
+    return run->call.status == TOKFSM_OK;
+no_memory:
+    run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a mask");
+    return false;
 }
 
 bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits)
@@ -170,12 +242,21 @@ bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits)
     memset(edits, 0, sizeof *edits);
     if (c->mode == TF_AT_END)
         return true;
-    tf_signature signature;
-    tf_signature_of(run->m, c, &signature);
-    if (tf_cache_find(run->m, &signature, edits))
-        return true;
-    if (!make(run, c, edits))
+    bool compared = c->top != NULL && c->top->collects;
+    bool neutral = compared && run->m->bytes_complete &&
+                   (c->mode == TF_IN_STRING || c->mode == TF_IN_NAME) && tf_unique_neutral(run, c);
+    if (run->call.status != TOKFSM_OK)
         return false;
-    tf_cache_keep(run->m, &signature, edits);
-    return true;
+    tf_signature signature;
+    tf_signature_of(run->m, c, neutral, &signature);
+    if (!tf_cache_find(run->m, &signature, edits)) {
+        if (neutral)
+            run->searching = 2;
+        bool made = make(run, c, neutral || !compared, edits);
+        run->searching = 0;
+        if (!made)
+            return false;
+        tf_cache_keep(run->m, &signature, edits);
+    }
+    return !neutral || settle_pairs(run, c, edits);
 }

@@ -2,7 +2,7 @@
 
 #include "text.h"
 
-bool tf_name_class(const tf_configuration *c, uint32_t *class)
+bool tf_class_of_name(const tf_configuration *c, uint32_t *class)
 {
     const tf_content *content = c->top->kind->names.content;
     *class = 0;

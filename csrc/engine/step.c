@@ -7,6 +7,8 @@
  * Source: RFC 8259; white space, order and spelling: docs/spelling.md.
  */
 #include "step.h"
+#include "text.h"
+#include "unique.h"
 
 #include "counters.h"
 
@@ -47,6 +49,8 @@ bool tf_step_finish(tf_run *run, tf_configuration *c, const uint64_t *outcome)
     }
     c->mode = TF_AT_AFTER;
     c->n = 0;
+    if (frame->collects)
+        return tf_unique_finish(run, c, outcome);
     const tf_kind *kind = frame->kind;
     if (frame->edge->value->n == 1 && kind->counting == NULL)
         return true; /* what every alternative asked for is there */
@@ -72,7 +76,11 @@ static bool close_frame(tf_run *run, tf_configuration *c)
     tf_scratch_words outcome;
     if (!tf_may_close(c->top, outcome.words))
         return false;
-    c->top = c->top->parent;
+    const tf_frame *parent = c->top->parent;
+    if (parent != NULL && parent->collects &&
+        (c->item = tf_item_container(run, c->top)) == NULL)
+        return false;
+    c->top = parent;
     return tf_step_finish(run, c, outcome.words);
 }
 
@@ -259,12 +267,13 @@ static bool number_moves(tf_run *run, tf_configuration *c, const tf_nstate *from
     if (next == NULL || next == &tf_number_dead || !tf_words_meet(next->live, alive, n_words))
         return false;
     c->at = next;
-    return true;
+    return c->top == NULL || !c->top->collects || tf_text_append(run, &c->text, &byte, 1, false);
 }
 
 static bool begin_number(tf_run *run, tf_configuration *c, uint8_t byte)
 {
     const tf_nstate *start = tf_value_number(run->m, c->value, &run->call);
+    c->text = NULL;
     if (start == NULL || start == &tf_number_dead || !number_moves(run, c, start, byte) ||
         !begin_first_item(run, c))
         return false;
@@ -317,6 +326,8 @@ static bool step_literal(tf_run *run, tf_configuration *c, uint8_t byte)
     tf_scratch_words outcome;
     tf_meet(outcome.words, c->value->literal[c->low], tf_words(&c->alive, c->value->n_words),
             c->value->n_words);
+    if (c->top != NULL && c->top->collects && (c->item = tf_item_literal(run, c->low)) == NULL)
+        return false;
     return tf_step_finish(run, c, outcome.words);
 }
 
@@ -390,10 +401,19 @@ static bool step_colon(tf_run *run, tf_configuration *c, uint8_t byte)
                                &c->alive);
 }
 
-bool tf_step(tf_run *run, tf_configuration *c, uint8_t byte)
+bool tf_step_end_number(tf_run *run, tf_configuration *c)
 {
-    if (!tf_run_spend(run))
-        return false;
+    const tf_nstate *state = c->at;
+    uint32_t n_words = state->rules->n_words;
+    tf_scratch_words outcome;
+    tf_meet(outcome.words, state->end, tf_words(&c->alive, n_words), n_words);
+    return c->top != NULL && tf_words_any(outcome.words, n_words) &&
+           (!c->top->collects || tf_item_of_number(run, c)) &&
+           tf_step_finish(run, c, outcome.words);
+}
+
+static bool step_byte(tf_run *run, tf_configuration *c, uint8_t byte)
+{
     switch (c->mode) {
     case TF_AT_VALUE: return step_value(run, c, byte);
     case TF_AT_NAME: return step_name(run, c, byte);
@@ -402,16 +422,17 @@ bool tf_step(tf_run *run, tf_configuration *c, uint8_t byte)
     case TF_IN_NAME:
     case TF_IN_STRING: return tf_step_string(run, c, byte);
     case TF_IN_LITERAL: return step_literal(run, c, byte);
-    case TF_IN_NUMBER: {
+    case TF_IN_NUMBER:
         if (tf_number_class(byte) < TF_N_CLASSES)
             return number_moves(run, c, c->at, byte);
-        const tf_nstate *state = c->at;
-        uint32_t n_words = state->rules->n_words;
-        tf_scratch_words outcome;
-        tf_meet(outcome.words, state->end, tf_words(&c->alive, n_words), n_words);
-        return c->top != NULL && tf_words_any(outcome.words, n_words) &&
-               tf_step_finish(run, c, outcome.words) && step_after(run, c, byte);
-    }
+        return tf_step_end_number(run, c) && step_after(run, c, byte);
     default: return false; /* TF_AT_END */
     }
+}
+
+bool tf_step(tf_run *run, tf_configuration *c, uint8_t byte)
+{
+    if (!tf_run_spend(run) || !step_byte(run, c, byte))
+        return false;
+    return c->top == NULL || !c->top->collects || tf_unique_live(run, c);
 }

@@ -10,6 +10,7 @@
 #include "name_content.h"
 #include "step.h"
 #include "text.h"
+#include "items.h"
 
 /* literals[low .. high) that have `byte` at `pos`. */
 static void narrow(const tf_literal *literals, uint32_t pos, uint8_t byte, uint32_t *low,
@@ -170,7 +171,7 @@ static bool close_name(tf_run *run, tf_configuration *c)
             return false;
     } else {
         uint32_t class;
-        if (c->literals_only || !tf_name_class(c, &class) ||
+        if (c->literals_only || !tf_class_of_name(c, &class) ||
             !tf_other_open(run, frame, class, alive.words))
             return false;
         if (c->literal == TF_ON &&
@@ -230,6 +231,7 @@ bool tf_step_string(tf_run *run, tf_configuration *c, uint8_t byte)
 {
     const tf_strings *s = c->at;
     bool name = c->mode == TF_IN_NAME;
+    bool collected = !name && c->top != NULL && c->top->collects;
     uint8_t sub = tf_string_table()[c->sub][byte];
     c->closed_literal = 0;
     if (sub == TF_STR_DEAD)
@@ -242,12 +244,14 @@ bool tf_step_string(tf_run *run, tf_configuration *c, uint8_t byte)
         if ((c->literals_only && literal_here(c, s) == TF_NONE) ||
             !string_outcome(c, outcome.words))
             return false;
+        if (collected && !tf_item_of_string(run, c, literal_here(c, s)))
+            return false;
         c->text = NULL;
         return tf_step_finish(run, c, outcome.words);
     }
     if (run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL && !minimal_allows(c, byte))
         return false;
-    bool tracked = name || (s->n_literals > 0 && s->n_breaks > 0);
+    bool tracked = name || collected || (s->n_literals > 0 && s->n_breaks > 0);
     if (c->literal == TF_ON) {
         uint32_t low = c->low, high = c->high;
         narrow(s->literals, c->pos, byte, &low, &high);

@@ -1,7 +1,7 @@
 #include "text.h"
 
-static bool append(tf_run *run, const tf_text **text, const uint8_t *bytes, uint32_t n,
-                   bool borrowed)
+bool tf_text_append(tf_run *run, const tf_text **text, const uint8_t *bytes, uint32_t n,
+                    bool borrowed)
 {
     if (n == 0)
         return true;
@@ -40,7 +40,7 @@ bool tf_text_leave(tf_run *run, const tf_literal *literal, uint32_t pos, const t
         i += step;
         n++; /* a literal's escapes stand for ASCII characters */
     }
-    return append(run, text, literal->text, n, true);
+    return tf_text_append(run, text, literal->text, n, true);
 }
 
 uint32_t tf_utf8(uint32_t code, uint8_t out[4])
@@ -114,13 +114,12 @@ uint32_t tf_text_take(tf_configuration *c, uint8_t before, uint8_t byte, uint8_t
 
 bool tf_text_add(tf_run *run, tf_configuration *c, const uint8_t *bytes, uint32_t n)
 {
-    return append(run, &c->text, bytes, n, false);
+    return tf_text_append(run, &c->text, bytes, n, false);
 }
 
 static const uint8_t *chunk(const tf_text *text) { return text->more ? text->more : text->bytes; }
 
-/* Copy the text, which is chained from its end, into `out` of text->length bytes. */
-static void flatten(const tf_text *text, uint8_t *out)
+void tf_text_copy(const tf_text *text, uint8_t *out)
 {
     for (; text != NULL; text = text->previous)
         memcpy(out + text->length - text->n, chunk(text), text->n);
@@ -185,7 +184,7 @@ uint32_t tf_text_literal(const tf_text *text, const tf_strings *strings)
         if (n == 0)
             return i;
         if (n <= sizeof small) {
-            flatten(text, small);
+            tf_text_copy(text, small);
             if (memcmp(small, l->text, n) == 0)
                 return i;
             continue;

@@ -5,6 +5,8 @@
  */
 #include "walk.h"
 
+#include "unique.h"
+
 /* Which entries of the pack's `close` trie count; NULL: every entry of a trie. */
 typedef struct filter {
     uint32_t low, high;
@@ -102,7 +104,8 @@ static bool walk_below(walk *w, const tf_configuration *c, uint32_t root)
             node = trie->end[node];
             continue;
         }
-        if ((!next->c.literals_only || tf_string_is_live(run, &next->c)) && !decide(w, node, &next->c))
+        if ((!next->c.literals_only ||
+             (tf_string_is_live(run, &next->c) && tf_unique_alive(run, &next->c))) && !decide(w, node, &next->c))
             return false;
         next->end = trie->end[node];
         depth++;

@@ -30,8 +30,11 @@ static bool is_part(const finished *a, const finished *b)
     return true;
 }
 
-tokfsm_status tf_add_alternative(expansion *e, const tf_obligation *atoms, uint32_t n)
+tokfsm_status tf_add_alternative(void *expansion_, const tf_alternative *alternative)
 {
+    expansion *e = expansion_;
+    const tf_obligation *atoms = alternative->atoms;
+    uint32_t n = alternative->n_atoms;
     tf_build *b = e->b;
     tf_obligation *kept = tf_arena_take(&e->scratch, n * sizeof *kept);
     finished w = {.sorted = tf_arena_take(&e->scratch, n * sizeof *w.sorted)};
@@ -43,7 +46,7 @@ tokfsm_status tf_add_alternative(expansion *e, const tf_obligation *atoms, uint3
     }
     if (n > 1)
         qsort(w.sorted, n, sizeof *w.sorted, compare_obligations);
-    w.alternative = (tf_alternative){n, kept, NULL, NULL};
+    w.alternative = (tf_alternative){.n_atoms = n, .atoms = kept};
     for (uint32_t i = 0; i < n; i++)
         w.signature |= UINT64_C(1) << (atoms[i] * 2654435761u >> 26);
     size_t m = 0;
@@ -78,8 +81,10 @@ tokfsm_status tf_keep_alternatives(expansion *e, const tf_alternatives **kept)
             break;
         if (from->n_atoms > 0)
             memcpy(atoms, from->atoms, from->n_atoms * sizeof *atoms);
-        *made = (tf_alternative){from->n_atoms, atoms, NULL, NULL};
+        *made = (tf_alternative){.n_atoms = from->n_atoms, .atoms = atoms};
         TF_TRY(tf_counters_find(b, made, e->object));
+        if (!e->object)
+            TF_TRY(tf_unique_uncounted(b, made));
         items[i] = made;
     }
     if (status != TOKFSM_OK)

@@ -295,6 +295,16 @@ static tokfsm_status make_root(tf_build *b)
         return TOKFSM_OK;
     tf_cost cost;
     TF_TRY(tf_oset_cost(b, oset, &cost));
+    /* Where items must differ, there may be too few values over these bytes: one is written. */
+    if (b->machine.unique == TF_UNIQUE_PLANNED) {
+        tf_arena arena; /* parts that this makes are in the build's own */
+        tf_arena_init(&arena, &b->arena.allocator);
+        tf_run run = {.m = &b->machine, .arena = &arena, .call = {b->budget, b->err, TOKFSM_OK}};
+        tf_configuration start = tf_configuration_start(&b->machine);
+        cost.base = tf_bound(&run, &start);
+        tf_arena_free(&arena);
+        TF_TRY(run.call.status);
+    }
     if (cost.base == TF_COST_NONE)
         return tf_fail_node(b->err, TOKFSM_E_UNSATISFIABLE, &b->tape,
                             b->ir.schemas[b->ir.root].node, "",
@@ -334,8 +344,11 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
     find_char_costs(b);
     find_escaped_closers(b);
     m->bytes_complete = bytes_complete(b);
+    m->unique = tf_unique_mode(&b->ir);
+    if (m->unique != TF_UNIQUE_NEVER && !tf_cache_pairs(m, &b->arena))
+        return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
     TF_TRY(make_root(b));
-    return b->ir.negates ? tf_explore_containers(b) : TOKFSM_OK;
+    return b->ir.negates || m->unique == TF_UNIQUE_PLANNED ? tf_explore_containers(b) : TOKFSM_OK;
 }
 
 tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes,

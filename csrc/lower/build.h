@@ -40,7 +40,10 @@ typedef struct tf_fact {
         TF_SOME_ITEMS, /* min to max items from `index` on meet `obligation` */
         TF_LENGTH, /* min to max items */
         TF_UNEVALUATED, /* members that no schema of `list` evaluates meet `obligation` */
-        TF_ITEMS_FROM   /* items from `index` on meet `obligation` */
+        TF_ITEMS_FROM,  /* items from `index` on meet `obligation` */
+        TF_TWINS,  /* two items are equal */
+        TF_TWIN    /* ... items `index` and min - 1, where the first behind the prefix stands for
+                      all from there on (and the second for another of them) */
     } kind;
     const char *name;
     uint32_t n_name;
@@ -64,6 +67,7 @@ typedef struct tf_alternative {
     const tf_obligation *atoms; /* in text order */
     const tf_name_classes *name_classes; /* its own; NULL: not looked at yet */
     const tf_counters *counters; /* those among them that count children (witnesses.h), or NULL */
+    uint8_t distinct;           /* whether its items can all differ: equal_items.c */
 } tf_alternative;
 
 static inline bool tf_same_alternative(const tf_alternative *a, const tf_alternative *b)
@@ -233,6 +237,25 @@ tokfsm_status tf_each_choice(tf_build *b, const tf_alternative *alternative,
 tokfsm_status tf_counts_met(tf_build *b, const tf_alternative *alternative,
                             tokfsm_status (*satisfiable)(tf_build *, tf_oset *, bool *),
                             bool *met);
+
+/* equal_items.c */
+typedef struct tf_unique_facts {
+    bool unique;    /* no two items may be equal */
+    tf_twins twins; /* these two must be; second TF_NONE: none */
+} tf_unique_facts;
+tokfsm_status tf_unique_facts_of(tf_build *b, const tf_alternative *alternative,
+                                 tf_unique_facts *facts);
+typedef tokfsm_status (*tf_alternative_visitor)(void *context, const tf_alternative *alternative);
+/* The alternatives that this one comes down to once equal items are looked at. */
+tokfsm_status tf_unique_alternatives(tf_build *b, const tf_alternative *alternative,
+                                     tf_alternative_visitor visit, void *context);
+/* Whether the items that it must have can all differ, if they must; *tight: not whatever the
+   first of them are. */
+tokfsm_status tf_unique_met(tf_build *b, const tf_alternative *alternative, bool *met, bool *tight);
+tokfsm_status tf_unique_kind(tf_build *b, const tf_alternative *const *alternatives, tf_kind *kind);
+/* Refuse an alternative that both counts its items and compares them. */
+tokfsm_status tf_unique_uncounted(tf_build *b, const tf_alternative *alternative);
+uint32_t tf_unique_mode(const tf_ir *ir); /* TF_UNIQUE_* */
 
 /* values.c */
 tokfsm_status tf_value_of(tf_build *b, tf_oset *const *osets, uint32_t n, const tf_value **value);

@@ -425,7 +425,8 @@ tokfsm_status tf_build_items_cost(tf_build *b, const tf_kind *kind, const tf_ite
         for (uint32_t i = 0; i <= n && status == TOKFSM_OK; i++) {
             tf_oset *oset = NULL;
             tf_cost item = tokens(TF_COST_NONE);
-            status = tf_item_oset(b, alternative, i, &oset);
+            if (i < kind->max_items[a]) /* what cannot be there is never asked for */
+                status = tf_item_oset(b, alternative, i, &oset);
             if (status == TOKFSM_OK && oset != NULL)
                 status = tf_oset_cost(b, oset, &item);
             if (i < n)

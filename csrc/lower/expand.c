@@ -229,7 +229,9 @@ static tokfsm_status finish(expansion *e, const partial *p)
             TF_TRY(add_atom(e, p->tasks[i].index));
     if (e->b->marks != NULL)
         TF_TRY(tf_unevaluated_facts(e, p, add_unevaluated));
-    return tf_add_alternative(e, e->atoms.items, (uint32_t)e->atoms.n);
+    tf_alternative whole = {.n_atoms = (uint32_t)e->atoms.n, .atoms = e->atoms.items};
+    return e->object ? tf_add_alternative(e, &whole)
+                     : tf_unique_alternatives(e->b, &whole, tf_add_alternative, e);
 }
 
 /* ---- the walk ---- */

@@ -269,7 +269,7 @@ static tokfsm_status make_array(tf_build *b, const alternatives *all, tf_kind *k
     kind->first = first;
     kind->n_classes = m;
     kind->edges = tf_take(b, m * sizeof *kind->edges, &status);
-    return status;
+    return status == TOKFSM_OK ? tf_unique_kind(b, all->items, kind) : status;
 }
 
 /* ---- kinds and edges ---- */
@@ -318,7 +318,7 @@ tokfsm_status tf_kind_child(tf_build *b, const tf_kind *kind, uint32_t a, uint32
     const tf_kind_build *build = kind->build;
     const tf_alternative *alternative = build->alternatives[a];
     uint32_t n_signs = 1u << tf_n_counters(kind, a);
-    tf_child child = {.object = kind->is_object};
+    tf_child_view child = {.object = kind->is_object};
     for (uint32_t s = 0; s < n_signs; s++)
         by_sign[s] = NULL;
     if (kind->is_object && index < kind->n_names) {

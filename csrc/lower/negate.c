@@ -103,6 +103,8 @@ static void array_ways(expansion *e, const tf_schema *s, choice *ways)
     for (uint32_t i = 0; i < s->n_prefix; i++)
         way(e, ways, (tf_fact){.kind = TF_ITEM, .index = i,
                                .obligation = tf_obligation_of(s->prefix[i], TF_FAILS)});
+    if (s->unique_items)
+        way(e, ways, (tf_fact){.kind = TF_TWINS});
     if (s->min_items > 0)
         way(e, ways, range(TF_LENGTH, 0, s->min_items - 1));
     if (s->max_items != TF_UNLIMITED)

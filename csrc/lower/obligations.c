@@ -219,37 +219,56 @@ tokfsm_status tf_other_oset(tf_build *b, const tf_alternative *alternative,
     return named_oset(b, alternative, &view, oset);
 }
 
-tokfsm_status tf_item_oset(tf_build *b, const tf_alternative *alternative, uint64_t i,
-                           tf_oset **oset)
+/* What the atoms ask of item i by itself; false: it is not admitted. */
+static bool add_item_obligations(const tf_build *b, const tf_alternative *alternative, uint64_t i,
+                                 tf_obligation *list, uint32_t *n)
 {
-    *oset = NULL;
-    tf_obligation small[32], *list = small;
-    if (alternative->n_atoms > 32 &&
-        (list = tf_arena_take(&b->arena, alternative->n_atoms * sizeof *list)) == NULL)
-        return no_memory(b);
-    uint32_t n = 0;
     for (uint32_t k = 0; k < alternative->n_atoms; k++) {
         tf_obligation atom = alternative->atoms[k];
         if (tf_obligation_tag(atom) == TF_EQUALS) {
             uint32_t array = tf_obligation_index(atom);
             if (i >= b->tape.nodes[array].n)
-                return TOKFSM_OK;
-            list[n++] = tf_obligation_of(tf_tape_item(&b->tape, array, (uint32_t)i), TF_EQUALS);
+                return false;
+            list[(*n)++] = tf_obligation_of(tf_tape_item(&b->tape, array, (uint32_t)i), TF_EQUALS);
             continue;
         }
         if (tf_obligation_tag(atom) == TF_FACT) {
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
             if ((fact->kind == TF_ITEM && fact->index == i) ||
                 (fact->kind == TF_ITEMS_FROM && fact->index <= i))
-                list[n++] = fact->obligation;
+                list[(*n)++] = fact->obligation;
             continue;
         }
         const tf_schema *s = schema_of(b, atom);
         uint32_t id = i < s->n_prefix ? s->prefix[i] : s->items;
         if (id != TF_NO_SCHEMA)
-            list[n++] = tf_obligation_of(id, TF_HOLDS);
+            list[(*n)++] = tf_obligation_of(id, TF_HOLDS);
     }
-    return tf_oset_of(b, list, n, oset);
+    return true;
+}
+
+tokfsm_status tf_item_oset(tf_build *b, const tf_alternative *alternative, uint64_t i,
+                           tf_oset **oset)
+{
+    *oset = NULL;
+    tf_obligation small[32], *list = small;
+    uint64_t twin = i; /* the item that this one must be equal to */
+    for (uint32_t k = 0; k < alternative->n_atoms; k++) {
+        const tf_fact *fact = tf_obligation_tag(alternative->atoms[k]) == TF_FACT
+                                  ? &b->facts.items[tf_obligation_index(alternative->atoms[k])]
+                                  : NULL;
+        if (fact != NULL && fact->kind == TF_TWIN && fact->index == i &&
+            i < tf_prefix_length(b, alternative))
+            twin = fact->min - 1;
+    }
+    if (alternative->n_atoms > 16 &&
+        (list = tf_arena_take(&b->arena, alternative->n_atoms * 2 * sizeof *list)) == NULL)
+        return no_memory(b);
+    uint32_t n = 0;
+    bool admitted = add_item_obligations(b, alternative, i, list, &n);
+    if (admitted && twin != i)
+        admitted = add_item_obligations(b, alternative, twin, list, &n);
+    return admitted ? tf_oset_of(b, list, n, oset) : TOKFSM_OK;
 }
 
 uint32_t tf_prefix_length(const tf_build *b, const tf_alternative *alternative)
@@ -287,7 +306,9 @@ void tf_item_counts(const tf_build *b, const tf_alternative *alternative, uint64
         } else if (tf_obligation_tag(atom) == TF_FACT) {
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
             bool length = fact->kind == TF_LENGTH;
-            least = length ? fact->min : fact->kind == TF_ITEM ? (uint64_t)fact->index + 1 : 0;
+            least = length || fact->kind == TF_TWIN ? fact->min
+                    : fact->kind == TF_ITEM         ? (uint64_t)fact->index + 1
+                                                    : 0;
             most = length ? fact->max : TF_UNLIMITED;
         } else {
             least = schema_of(b, atom)->min_items;

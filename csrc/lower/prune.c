@@ -133,7 +133,7 @@ tokfsm_status tf_view_atoms(expansion *e, const partial *p, bool *dead)
             return no_memory(e->b);
         e->atoms.items[e->atoms.n++] = p->tasks[i].index;
     }
-    e->view.atoms = (tf_alternative){(uint32_t)e->atoms.n, e->atoms.items, NULL, NULL};
+    e->view.atoms = (tf_alternative){.n_atoms = (uint32_t)e->atoms.n, .atoms = e->atoms.items};
     *dead = false;
     return e->object ? view_object(e, p, dead) : view_array(e, dead);
 }

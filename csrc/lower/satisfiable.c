@@ -211,6 +211,9 @@ static tokfsm_status container_satisfiable(tf_build *b, tf_oset *oset, bool obje
                                    &(tf_counted){.cost = known_cost}, &cost));
             all = cost.base != TF_COST_NONE;
         }
+        bool tight;
+        if (all && !object)
+            TF_TRY(tf_unique_met(b, found->items[i], &all, &tight));
         *met = all;
     }
     return TOKFSM_OK;
@@ -341,5 +344,8 @@ tokfsm_status tf_alternative_satisfiable(tf_build *b, const tf_alternative *alte
         TF_TRY(tf_counted_cost(b, alternative, object, &(tf_counted){.cost = decided_cost}, &cost));
         *satisfiable = cost.base != TF_COST_NONE;
     }
+    bool tight;
+    if (*satisfiable && !object)
+        TF_TRY(tf_unique_met(b, alternative, satisfiable, &tight));
     return TOKFSM_OK;
 }

@@ -128,7 +128,7 @@ tokfsm_status tf_counters_find(tf_build *b, tf_alternative *alternative, bool ob
 
 /* ---- children by sign ---- */
 
-static tokfsm_status covers(tf_build *b, const tf_witness *w, const tf_child *child, bool *found)
+static tokfsm_status covers(tf_build *b, const tf_witness *w, const tf_child_view *child, bool *found)
 {
     *found = child->item >= w->from;
     if (!child->object)
@@ -158,7 +158,7 @@ static tokfsm_status signed_oset(tf_build *b, const tf_counters *counters, const
     return tf_oset_of(b, list, n, oset);
 }
 
-tokfsm_status tf_child_osets(tf_build *b, const tf_alternative *alternative, const tf_child *child,
+tokfsm_status tf_child_osets(tf_build *b, const tf_alternative *alternative, const tf_child_view *child,
                              tf_oset *by_sign[TF_MAX_SIGNS])
 {
     tf_oset *base;
@@ -188,7 +188,7 @@ tokfsm_status tf_child_osets(tf_build *b, const tf_alternative *alternative, con
 
 /* Call for each kind of child that the alternative can have: its names and "other", or its items
    up to the first that is like all later ones. */
-typedef tokfsm_status (*child_visitor)(void *context, const tf_child *child);
+typedef tokfsm_status (*child_visitor)(void *context, const tf_child_view *child);
 
 typedef struct naming {
     child_visitor visit;
@@ -200,7 +200,7 @@ static tokfsm_status visit_items(tf_build *b, const tf_alternative *alternative,
 {
     uint64_t last = tf_prefix_length(b, alternative);
     for (uint64_t i = 0; i <= last; i++)
-        TF_TRY(visit(context, &(tf_child){.item = i}));
+        TF_TRY(visit(context, &(tf_child_view){.item = i}));
     return TOKFSM_OK;
 }
 
@@ -210,12 +210,12 @@ static tokfsm_status visit_members(tf_build *b, const tf_alternative *alternativ
     tf_name_list names = {.b = b};
     tokfsm_status status = tf_each_name(b, alternative, tf_name_list_add, &names);
     for (size_t i = 0; i < names.n && status == TOKFSM_OK; i++)
-        status = visit(context, &(tf_child){true, {names.items[i].text, names.items[i].n, NULL, 0}, 0});
+        status = visit(context, &(tf_child_view){true, {names.items[i].text, names.items[i].n, NULL, 0}, 0});
     const tf_name_classes *classes = NULL;
     if (status == TOKFSM_OK)
         status = tf_name_classes_own(b, alternative, &classes);
     for (uint32_t i = 0; status == TOKFSM_OK && i < classes->n; i++)
-        status = visit(context, &(tf_child){true, {NULL, 0, classes, i}, 0});
+        status = visit(context, &(tf_child_view){true, {NULL, 0, classes, i}, 0});
     tf_name_list_free(&names);
     return status;
 }
@@ -227,7 +227,7 @@ typedef struct all_signs {
     void *context;
 } all_signs;
 
-static tokfsm_status visit_signs(void *context, const tf_child *child)
+static tokfsm_status visit_signs(void *context, const tf_child_view *child)
 {
     const all_signs *all = context;
     tf_oset *by_sign[TF_MAX_SIGNS];
@@ -261,7 +261,7 @@ typedef struct planning {
     bool has_other;
 } planning;
 
-static tokfsm_status costs_by_sign(planning *p, const tf_child *child, tf_cost *by_sign, bool *any)
+static tokfsm_status costs_by_sign(planning *p, const tf_child_view *child, tf_cost *by_sign, bool *any)
 {
     tf_oset *osets[TF_MAX_SIGNS];
     TF_TRY(tf_child_osets(p->b, p->alternative, child, osets));
@@ -279,7 +279,7 @@ static bool plan_item(void *context, uint32_t class, tf_cost by_sign[TF_MAX_SIGN
 {
     planning *p = context;
     bool any;
-    p->status = costs_by_sign(p, &(tf_child){.item = class}, by_sign, &any);
+    p->status = costs_by_sign(p, &(tf_child_view){.item = class}, by_sign, &any);
     return p->status == TOKFSM_OK;
 }
 
@@ -354,7 +354,7 @@ static tokfsm_status plan_others(planning *p, const tf_name_view *name, const tf
     return status;
 }
 
-static tokfsm_status plan_member(void *context, const tf_child *child)
+static tokfsm_status plan_member(void *context, const tf_child_view *child)
 {
     planning *p = context;
     tf_cost by_sign[TF_MAX_SIGNS], name = {0, 0};

@@ -21,11 +21,11 @@ struct tf_counters {
     const tf_counter *counters;
 };
 
-typedef struct tf_child {
+typedef struct tf_child_view {
     bool object;
     tf_name_view name; /* members */
     uint64_t item;     /* items */
-} tf_child;
+} tf_child_view;
 
 /* Whether a member of this name can be the one that the fact speaks of. */
 tokfsm_status tf_fact_covers(tf_build *b, const tf_fact *fact, const tf_name_view *name,
@@ -33,7 +33,7 @@ tokfsm_status tf_fact_covers(tf_build *b, const tf_fact *fact, const tf_name_vie
 /* Set alternative->counters. */
 tokfsm_status tf_counters_find(tf_build *b, tf_alternative *alternative, bool object);
 /* What the alternative asks of a child, by sign; NULL: it admits none with that sign. */
-tokfsm_status tf_child_osets(tf_build *b, const tf_alternative *alternative, const tf_child *child,
+tokfsm_status tf_child_osets(tf_build *b, const tf_alternative *alternative, const tf_child_view *child,
                              tf_oset *by_sign[TF_MAX_SIGNS]);
 /* Visit all that children can be asked for. */
 tokfsm_status tf_each_sign(tf_build *b, const tf_alternative *alternative, bool object,

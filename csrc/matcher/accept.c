@@ -69,7 +69,8 @@ static tokfsm_status accept(tokfsm_matcher *matcher, uint32_t id, int32_t *accep
     tf_budget budget;
     tf_budget_init(&budget, &machine->limits, NULL);
     tokfsm_error local;
-    tf_run run = {machine, &matcher->store->arena, {&budget, err == NULL ? &local : err, TOKFSM_OK}};
+    tf_run run = {.m = machine, .arena = &matcher->store->arena,
+                  .call = {&budget, err == NULL ? &local : err, TOKFSM_OK}};
     tf_configuration c = at->c;
     for (uint32_t i = 0; i < n; i++)
         if (!tf_step(&run, &c, bytes[i]))

@@ -14,8 +14,8 @@ static void begin(scratch_run *s, tokfsm_matcher *matcher, tokfsm_error *err)
     tf_machine *machine = matcher->automaton->machine;
     tf_arena_reset(&matcher->scratch);
     tf_budget_init(&s->budget, &machine->limits, NULL);
-    s->run = (tf_run){machine, &matcher->scratch, {&s->budget, err == NULL ? &s->local : err,
-                                                   TOKFSM_OK}};
+    s->run = (tf_run){.m = machine, .arena = &matcher->scratch,
+                      .call = {&s->budget, err == NULL ? &s->local : err, TOKFSM_OK}};
 }
 
 /* A narrow row may only cut ids that are never allowed. */
