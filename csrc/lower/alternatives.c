@@ -30,8 +30,11 @@ static bool is_part(const finished *a, const finished *b)
     return true;
 }
 
-tokfsm_status tf_add_alternative(expansion *e, const tf_obligation *atoms, uint32_t n)
+tokfsm_status tf_add_alternative(void *expansion_, const tf_alternative *alternative)
 {
+    expansion *e = expansion_;
+    const tf_obligation *atoms = alternative->atoms;
+    uint32_t n = alternative->n_atoms;
     tf_build *b = e->b;
     tf_obligation *kept = tf_arena_take(&e->scratch, n * sizeof *kept);
     finished w = {.sorted = tf_arena_take(&e->scratch, n * sizeof *w.sorted)};

@@ -221,11 +221,6 @@ static tokfsm_status add_unevaluated(expansion *e, const tf_fact *fact)
     return add_atom(e, tf_obligation_of(index, TF_FACT));
 }
 
-static tokfsm_status add_whole(void *expansion_at_hand, const tf_alternative *whole)
-{
-    return tf_add_alternative(expansion_at_hand, whole->atoms, whole->n_atoms);
-}
-
 static tokfsm_status finish(expansion *e, const partial *p)
 {
     e->atoms.n = 0;
@@ -235,7 +230,8 @@ static tokfsm_status finish(expansion *e, const partial *p)
     if (e->b->marks != NULL)
         TF_TRY(tf_unevaluated_facts(e, p, add_unevaluated));
     tf_alternative whole = {.n_atoms = (uint32_t)e->atoms.n, .atoms = e->atoms.items};
-    return e->object ? add_whole(e, &whole) : tf_unique_alternatives(e->b, &whole, add_whole, e);
+    return e->object ? tf_add_alternative(e, &whole)
+                     : tf_unique_alternatives(e->b, &whole, tf_add_alternative, e);
 }
 
 /* ---- the walk ---- */

@@ -104,7 +104,8 @@ tokfsm_status tf_negate_schema(expansion *e, uint32_t id, choice **ways, bool *m
 tokfsm_status tf_negate_value(expansion *e, uint32_t node, choice **ways, bool *met);
 
 /* alternatives.c */
-tokfsm_status tf_add_alternative(expansion *e, const tf_obligation *atoms, uint32_t n);
+/* A tf_alternative_visitor of an expansion. */
+tokfsm_status tf_add_alternative(void *expansion_, const tf_alternative *alternative);
 tokfsm_status tf_keep_alternatives(expansion *e, const tf_alternatives **kept);
 
 /* prune.c: look at the atoms so far; *dead: no value has them all. */
