@@ -71,7 +71,7 @@ def test_the_ratchet_bites() -> None:
 
     right, refused = Outcome("right"), Outcome("refused", "not", "no")
     leak, more = Outcome("wrong", accepts=("a",)), Outcome("wrong", accepts=("a", "b"))
-    empty = {"not right": {}, "honoured": {}, "formats": {}}
+    empty = {"not right": {}, "left out": {}, "honoured": {}, "formats": {}}
     assert baseline.lowered(empty, [(group, right)]) == []
     assert baseline.lowered(empty, [(group, refused)]) and baseline.lowered(empty, [(group, leak)])
     was_refused = baseline.merged(empty, [(group, refused)])
@@ -81,6 +81,14 @@ def test_the_ratchet_bites() -> None:
     assert baseline.lowered(was_wrong, [(group, leak), (group, refused)]) == []
     assert baseline.lowered(was_wrong, [(group, more)])
     assert baseline.merged(was_wrong, [(group, right)])["not right"] == {}
+
+
+def test_gaps_are_those_that_are_declared() -> None:
+    file = "draft7/optional/format/idn-hostname.json"
+    assert suite.is_left_out(file, '"a.xn--ihqwcrb4cv8a8dqg056pqjye"') and suite.is_left_out(file, f'"{15 * "π"}.com"')
+    assert not suite.is_left_out(file, '"hostname"') and not suite.is_left_out(file, f'"{14 * "π"}.com"')
+    assert not suite.is_left_out("draft7/optional/format/uri.json", '"xn--a"')
+    assert not suite.is_left_out("draft7/format.json", '"xn--a"')
 
 
 def test_walks_over_the_suite_end_valid(groups: list[suite.Group], grader: Grader) -> None:

@@ -2,7 +2,7 @@
 
 `baseline.json` lists, draft and file by file, each group that is not right: a string for a refusal,
 an object for a wrong answer with the tests that get it. A group that is not listed has to be right.
-`honoured` and `formats` are what `docs/keywords.md` needs to know besides: keywords that right answers
+`left out` are valid instances in declared gaps. `honoured` and `formats` are what `docs/keywords.md` needs to know besides: keywords that right answers
 depend on, formats that have tests. Two suites may be at hand, an older and a newer: the file speaks of the groups of both.
 """
 
@@ -25,7 +25,7 @@ Results = list[tuple[Group, Outcome]]
 
 def read(path: Path = PATH) -> dict[str, Any]:
     if not path.is_file():
-        return {"not right": {}, "honoured": {}, "formats": {}}
+        return {"not right": {}, "left out": {}, "honoured": {}, "formats": {}}
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
 
@@ -61,6 +61,7 @@ def merged(baseline: dict[str, Any], results: Results) -> dict[str, Any]:
     from .keyword_table import keywords_shown
 
     not_right: dict[str, dict[str, Entry]] = {f: dict(g) for f, g in baseline["not right"].items()}
+    left_out: dict[str, dict[str, Entry]] = {f: dict(g) for f, g in baseline["left out"].items()}
     honoured = {draft: set(names) for draft, names in baseline["honoured"].items()}
     formats = {draft: set(names) for draft, names in baseline["formats"].items()}
     for group, outcome in results:
@@ -68,12 +69,16 @@ def merged(baseline: dict[str, Any], results: Results) -> dict[str, Any]:
         entries.pop(group.key, None)
         if outcome.kind != "right":
             entries[group.key] = entry_of(outcome)
+        left_out.setdefault(group.file, {}).pop(group.key, None)
+        if outcome.left_out:
+            left_out[group.file][group.key] = list(outcome.left_out)
         if group.asserts_formats:
             formats.setdefault(group.draft, set()).add(Path(group.file).stem)
         elif group.is_required and outcome.kind == "right":
             honoured.setdefault(group.draft, set()).update(keywords_shown(group))
     return {
         "not right": {f: dict(sorted(g.items())) for f, g in sorted(not_right.items()) if g},
+        "left out": {f: dict(sorted(g.items())) for f, g in sorted(left_out.items()) if g},
         "honoured": {draft: sorted(names) for draft, names in sorted(honoured.items())},
         "formats": {draft: sorted(names) for draft, names in sorted(formats.items())},
     }
@@ -97,15 +102,16 @@ def counts(results: Results) -> list[str]:
             counter["tests right"] += len(group.tests) * (outcome.kind == "right")
             counter["accepts invalid"] += len(outcome.accepts)
             counter["refuses valid"] += len(outcome.refuses)
+            counter["left out"] += len(outcome.left_out)
         if outcome.kind not in ("right", "wrong"):
             keywords[f"{outcome.kind} {outcome.keyword}".strip()] += 1
     kinds = ("groups", "right", "refused", "limit", "error", "wrong", "tests", "tests right", "accepts invalid",
-             "refuses valid")
+             "refuses valid", "left out")
     for (draft, is_required), c in by_draft.items():
         lines.append(f"draft {draft}, {'required' if is_required else 'optional'}: "
                      + ", ".join(f"{k} {c[k]}" for k in kinds))
     lines.append("not right by: " + ", ".join(f"{k} {n}" for k, n in keywords.most_common()))
     for file, c in by_file.items():
-        if c["right"] < c["groups"]:
+        if c["right"] < c["groups"] or c["left out"]:
             lines.append(f"  {file}: " + ", ".join(f"{k} {c[k]}" for k in kinds if c[k]))
     return lines

@@ -2,7 +2,8 @@
 
 A text is accepted if every byte, and every token of a random split, is allowed in turn and the text
 is complete at its end. The two must agree. A group without a valid instance is right as well if
-the schema is refused as unsatisfiable or broken; a refusal by name is never right.
+the schema is refused as unsatisfiable or broken; a refusal by name is never right. A valid instance
+in a declared gap of its format (`suite.is_left_out`) may be refused, and is counted.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from schemas import Probe, Splitter  # noqa: E402
 
 import tokfsm  # noqa: E402
 
-from .suite import Group, Test  # noqa: E402
+from .suite import Group, Test, is_left_out  # noqa: E402
 
 HAS_RESOURCES = "resources" in inspect.signature(tokfsm.compile).parameters
 
@@ -35,6 +36,7 @@ class Outcome:
     message: str = ""
     accepts: tuple[str, ...] = ()  #: descriptions of invalid instances that were accepted
     refuses: tuple[str, ...] = ()  #: of valid ones that were refused
+    left_out: tuple[str, ...] = ()  #: of valid ones that were refused in a declared gap
 
     @property
     def rank(self) -> int:
@@ -83,18 +85,20 @@ class Grader:
             return Outcome("error", e.keyword or "", str(e)) if any_valid else Outcome("right")
         except tokfsm.errors.LimitError as e:
             return Outcome("limit", "", str(e))
-        accepts, refuses = [], []
+        accepts: list[str] = []
+        refuses: list[str] = []
+        left_out: list[str] = []
         rng = random.Random(group.key)
         try:
             for test in group.tests:
                 accepted = self._accepts(automaton, _bytes(test), rng)
                 if accepted != test.valid:
-                    (accepts if accepted else refuses).append(test.description)
+                    gap = test.valid and is_left_out(group.file, test.text)
+                    (accepts if accepted else left_out if gap else refuses).append(test.description)
         except tokfsm.errors.LimitError as e:
             return Outcome("limit", "", str(e))
-        if accepts or refuses:
-            return Outcome("wrong", "", "", tuple(accepts), tuple(refuses))
-        return Outcome("right")
+        kind = "wrong" if accepts or refuses else "right"
+        return Outcome(kind, "", "", tuple(accepts), tuple(refuses), tuple(left_out))
 
     def _accepts(self, automaton: tokfsm.Automaton, text: bytes, rng: random.Random) -> bool:
         probe = Probe(automaton)
