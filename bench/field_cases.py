@@ -99,7 +99,8 @@ class Checker:
             report.n_refused += not accepted
             if accepted != must:
                 report.kind = "wrong"
-                report.reasons.append(f"{layout}: {'accepted' if accepted else f'refused at byte {where}'}: {text[:200]!r}")
+                said = "accepted" if accepted else f"refused at byte {where}"
+                report.reasons.append(f"{layout}: {said}: {text[:200]!r}")
         report.n_optional += sum(feed(text, rng)[0] for text in optional)
 
 

@@ -257,7 +257,7 @@ def _hyphens_apart(name: str) -> str:
 def _rust_formats() -> dict[str, Callable[[Any], bool]]:
     found = {}
     for name in FORMATS:
-        check: Callable[[Any], bool] = jsonschema_rs.Draft202012Validator({"format": name}, validate_formats=True).is_valid
+        check: Any = jsonschema_rs.Draft202012Validator({"format": name}, validate_formats=True).is_valid
         if name in ("hostname", "email"):
             check = functools.partial(lambda own, text: own(_hyphens_apart(text)), check)
         found[name] = _ruled(name, check)

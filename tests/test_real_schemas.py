@@ -10,6 +10,7 @@ import os
 import random
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,8 @@ def test_the_sample_says_something(verdicts: list[exact.Verdict]) -> None:
 def test_a_wrong_answer_is_seen() -> None:
     """A harness that never complains proves nothing."""
     examine = exact.Examiner(exact.small_vocabulary())
-    line = {"id": "x", "schema": {"type": "integer"}, "tests": [{"valid": True, "data": 1}, {"valid": False, "data": "a"}]}
+    line: dict[str, Any] = {"id": "x", "schema": {"type": "integer"}}
+    line["tests"] = [{"valid": True, "data": 1}, {"valid": False, "data": "a"}]
     assert examine(line).grade == "right"
     line["tests"] = [{"valid": False, "data": 1}]
     assert examine(line).grade == "label"

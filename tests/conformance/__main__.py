@@ -29,6 +29,8 @@ def main() -> int:
         return 0
     before = after = baseline.read()
     worse: list[str] = []
+    if args.update and suite.FETCHED not in suite.folders():
+        suite.fetch()  # the baseline speaks of both, since either may be the one at hand elsewhere
     if not suite.folders():
         parser.error("no suite here: get it with --fetch")
     for folder in suite.folders():

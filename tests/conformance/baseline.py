@@ -2,8 +2,9 @@
 
 `baseline.json` lists, draft and file by file, each group that is not right: a string for a refusal,
 an object for a wrong answer with the tests that get it. A group that is not listed has to be right.
-`left out` are valid instances in declared gaps. `honoured` and `formats` are what `docs/keywords.md` needs to know besides: keywords that right answers
-depend on, formats that have tests. Two suites may be at hand, an older and a newer: the file speaks of the groups of both.
+`left out` are valid instances in declared gaps; `honoured` and `formats` are what `docs/keywords.md`
+needs to know besides: keywords that right answers depend on, formats that have tests. Two suites may
+be at hand, an older and a newer: the file speaks of the groups of both.
 """
 
 from __future__ import annotations

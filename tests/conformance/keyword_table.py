@@ -75,7 +75,8 @@ def keywords_of(draft: str) -> frozenset[str]:
 def keywords_shown(group: Group) -> set[str]:
     """Keywords of its draft without which a validator would judge some instance of the group otherwise."""
     schema = json.loads(group.schema)
-    return {name for name in keywords_of(group.draft) & _names_in(schema) - _ANNOTATIONS if _matters(group, schema, name)}
+    names = keywords_of(group.draft) & _names_in(schema) - _ANNOTATIONS
+    return {name for name in names if _matters(group, schema, name)}
 
 
 def _matters(group: Group, schema: Any, keyword: str) -> bool:
@@ -145,7 +146,8 @@ def render(baseline: dict[str, Any]) -> str:
         text += "\nRefused because:\n\n" + "".join(f"{n}. {why}\n" for why, n in notes.items())
     if others:
         text += "\nRefused, with no single keyword to blame:\n\n" + "".join(
-            f"- {why} (draft {', '.join(d for d in DRAFTS if d in drafts)})\n" for why, drafts in sorted(others.items()))
+            f"- {why} (draft {', '.join(d for d in DRAFTS if d in drafts)})\n"
+            for why, drafts in sorted(others.items()))
     if wrong:
         text += "\nGroups with a wrong answer, which are faults: " + ", ".join(
             f"draft {d}: {wrong[d]}" for d in DRAFTS if wrong[d]) + ".\n"
