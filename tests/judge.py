@@ -253,6 +253,15 @@ def _hyphens_apart(name: str) -> str:
     return local + at + re.sub(r"(?i)(?<![a-z0-9-])(?!xn)([a-z0-9]{2})--", r"\1aa", host)
 
 
+def _has_capitals(name: str) -> bool:
+    """Whether a label with other than ASCII characters has a capital letter, which no U-label has (RFC 5892, 2).
+
+    `jsonschema_rs` maps them by UTS 46 first.
+    """
+    labels = re.split("[.\u3002\uff0e\uff61]", name.rpartition("@")[2])
+    return any(not label.isascii() and re.search("[A-Z]", label) for label in labels)
+
+
 @functools.lru_cache(maxsize=1)
 def _rust_formats() -> dict[str, Callable[[Any], bool]]:
     found = {}
@@ -260,6 +269,8 @@ def _rust_formats() -> dict[str, Callable[[Any], bool]]:
         check: Any = jsonschema_rs.Draft202012Validator({"format": name}, validate_formats=True).is_valid
         if name in ("hostname", "email"):
             check = functools.partial(lambda own, text: own(_hyphens_apart(text)), check)
+        elif name in ("idn-hostname", "idn-email"):
+            check = functools.partial(lambda own, text: own(text) and not _has_capitals(text), check)
         found[name] = _ruled(name, check)
     return found
 
