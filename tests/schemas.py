@@ -4,7 +4,7 @@ The schemas use the keywords of the oracle only, and lean to what breaks engines
 that overlap, recursion, open beside closed objects, `enum` and `const` of objects, names that
 are prefixes of each other. Everything is drawn from a `random.Random`, so a seed is a case.
 
-The witness is the PyPI package `jsonschema`, fed exact decimals.
+The witness is the judge of `judge.py`: two validators that must agree, fed exact decimals.
 """
 
 from __future__ import annotations
@@ -13,96 +13,13 @@ import json
 import os
 import random
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
-import jsonschema
+from judge import Judge as Witness
+from judge import strict_json
 
-# ---- the witness ----------------------------------------------------------------------
-
-
-def _is_integer(_checker: Any, value: Any) -> bool:
-    return not isinstance(value, bool) and (
-        isinstance(value, int) or (isinstance(value, Decimal) and value == value.to_integral_value()))
-
-
-def _draft(cls: Any, integer: Any = _is_integer) -> Any:
-    return jsonschema.validators.extend(cls, type_checker=cls.TYPE_CHECKER.redefine("integer", integer))
-
-
-VALIDATORS = {
-    "4": _draft(jsonschema.Draft4Validator, lambda _c, v: isinstance(v, int) and not isinstance(v, bool)),
-    "6": _draft(jsonschema.Draft6Validator),
-    "7": _draft(jsonschema.Draft7Validator),
-    "2019-09": _draft(jsonschema.Draft201909Validator),
-    "2020-12": _draft(jsonschema.Draft202012Validator),
-}
-
-
-def draft_of(schema: Any) -> str:
-    """The draft that `$schema` names, else 2020-12."""
-    uri = schema.get("$schema", "") if isinstance(schema, dict) else ""
-    for mark, draft in (("draft-04", "4"), ("draft-06", "6"), ("draft-07", "7"), ("2019-09", "2019-09")):
-        if mark in uri:
-            return draft
-    return "2020-12"
-
-
-class Witness:
-    """Judges values and texts by `jsonschema`."""
-
-    def __init__(self, schema: Any, draft: str | None = None) -> None:
-        exact = json.loads(json.dumps(schema), parse_float=Decimal)
-        self.validator = VALIDATORS[draft or draft_of(schema)](exact)
-
-    def value_ok(self, value: Any) -> bool:
-        return bool(self.validator.is_valid(value))
-
-    def text_ok(self, text: bytes) -> bool:
-        """Whether the text is strict JSON without space around it, and its value is valid."""
-        try:
-            return text == text.strip() and self.value_ok(strict_json(text))
-        except ValueError:
-            return False
-
-
-def exact_decimal(text: str) -> Decimal:
-    """The number; past Decimal's range one of its size and sign, which is good enough for `type`."""
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        mantissa, exponent = text.lower().split("e")
-        return Decimal(mantissa) * Decimal("1e-1000" if exponent.startswith("-") else "1e1000")
-
-
-def strict_json(text: bytes) -> Any:
-    """The value of an RFC 8259 text; ValueError for duplicate names, lone surrogates, NaN, bad UTF-8."""
-
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len({k for k, _ in pairs}) < len(pairs):
-            raise ValueError("duplicate name")
-        return dict(pairs)
-
-    def constant(name: str) -> None:
-        raise ValueError(name)
-
-    decoded = text.decode()
-    if decoded.startswith("\ufeff"):
-        raise ValueError("byte order mark")
-    value = json.loads(decoded, object_pairs_hook=members, parse_constant=constant, parse_float=exact_decimal,
-                       parse_int=lambda digits: int(digits) if len(digits) < 4000 else Decimal(digits))
-    work = [value]
-    while work:
-        v = work.pop()
-        if isinstance(v, str):
-            v.encode()  # a lone surrogate is a UnicodeEncodeError, which is a ValueError
-        elif isinstance(v, list):
-            work.extend(v)
-        elif isinstance(v, dict):
-            work.extend(v)
-            work.extend(v.values())
-    return value
-
+__all__ = ["PIECES", "RICH", "TINY", "Pool", "Probe", "SchemaMaker", "Splitter", "Witness", "engines", "make_options",
+           "make_tokens", "row_ids", "strict_json"]
 
 # ---- schemas --------------------------------------------------------------------------
 
