@@ -144,6 +144,8 @@ uint32_t tf_class_name_cost(tf_run *run, const tf_configuration *c, uint32_t cla
     for (const tf_text *t = text; t != NULL; t = t->previous)
         memcpy(start + t->length - t->n, t->more ? t->more : t->bytes, t->n);
     ending e = {c, class, start, n_start, TF_COST_NONE, name};
+    if (in && tf_in_escape(c) && tf_bytes_cost(run->m, TF_ESCAPE_BYTES) == TF_COST_NONE)
+        return TF_COST_NONE;
     if (in && tf_in_escape(c)) {
         tf_content_escapes(run, c, end_escape, &e);
         return e.cost;
