@@ -370,11 +370,28 @@ bool tf_is_discriminating(const tf_build *b, const option *o, tf_fact *contrary)
     return true;
 }
 
-/* Whether the option is that some member meets something, where every name that can be there is
-   spoken of: then it is a choice among those. */
-static bool is_among_names(const expansion *e, const option *o)
+/* Few conditions on some member are better counted, since costs are exact then; of many, and there
+   can be no more than TF_MAX_COUNTERS, each becomes a choice of names. */
+enum { FEW_COUNTED = 4 };
+
+static bool are_few(const partial *p, const tf_build *b)
 {
-    if (o->n_tasks != 1 || o->tasks[0].what != TASK_FACT || !e->object || e->view.other)
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        const task *t = &p->tasks[i];
+        n += t->what == TASK_CHOOSE ||
+             (t->what == DONE_ATOM && tf_obligation_tag(t->index) == TF_FACT &&
+              b->facts.items[tf_obligation_index(t->index)].kind == TF_SOME_MEMBER);
+    }
+    return n <= FEW_COUNTED;
+}
+
+/* Whether the option is that some member meets something, where every name that can be there is
+   spoken of: then it can be a choice among those. */
+static bool is_among_names(const expansion *e, const partial *p, const option *o)
+{
+    if (o->n_tasks != 1 || o->tasks[0].what != TASK_FACT || !e->object || e->view.other ||
+        are_few(p, e->b))
         return false;
     const tf_fact *fact = &e->b->facts.items[o->tasks[0].index];
     return fact->kind == TF_SOME_MEMBER && fact->min == 1 && fact->max == TF_UNLIMITED;
@@ -449,7 +466,7 @@ tokfsm_status tf_prune_choices(expansion *e, partial *p, bool *dead, bool *chang
             TF_TRY(tf_replace_task(e, p, i, NULL, 0));
         } else if (n_live == 0) {
             *dead = true;
-        } else if (n_live == 1 && is_among_names(e, &c->options[live])) {
+        } else if (n_live == 1 && is_among_names(e, p, &c->options[live])) {
             choice *names = tf_arena_zero(&e->stack, sizeof *names);
             if (names == NULL)
                 return no_memory(e->b);
@@ -481,7 +498,7 @@ tokfsm_status tf_live_options(expansion *e, const partial *p, uint32_t at, choic
         TF_TRY(judge_option(e, p, &c->options[k], &to, &v));
         if (v == DEAD)
             continue;
-        if (is_among_names(e, &to)) {
+        if (is_among_names(e, p, &to)) {
             TF_TRY(add_names(e, &to, live));
             continue;
         }
