@@ -188,7 +188,7 @@ class Base:
             if len(text) < n:
                 for byte in letters:
                     after = self.step(state, byte)
-                    if after is not None:
+                    if after is not None and self._completable(after, self.all_bytes):
                         work.append((text + bytes([byte]), after))
 
     def completable(self, state: Any) -> bool:

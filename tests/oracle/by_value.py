@@ -140,7 +140,10 @@ class ValuesOracle(ValuesLiveness):
         if not parts.complete:
             return None
         if parts.exponent is not None and abs(int(parts.exponent)) > MOST_EXPONENT:
-            raise Undecided("a number too large or small to be held")
+            types = {t for t, _ in self.all_numbers(frame.place)}
+            if len(types) > 1 or frame.unique:
+                raise Undecided("a number too large or small to be held")
+            return self._finish(frame, ("number", frame.text), types.pop())
         value, pointed = Fraction(Decimal(frame.text.decode())), parts.fraction is not None or parts.exponent is not None
         return self._finish(frame, ("number", value), self.number_type(frame.place, value, pointed))
 

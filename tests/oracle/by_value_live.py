@@ -149,7 +149,8 @@ class ValuesLiveness(Values):
             b":" + self._required_gap("value", "value", frame.depth))
         if not a.has(before):
             return table
-        return self.with_part(frame, self.table(self.rules.member_roots(frame.place, frame.key), a), a, None)
+        table = self.table(self.rules.member_roots(frame.place, frame.key), a)
+        return self.with_named(frame, frame.key, table, frame.position, a)
 
     def joined(self, one: Table, other: Table) -> Table:
         table = {t: list(values) for t, values in one.items()}
@@ -186,19 +187,18 @@ class ValuesLiveness(Values):
     def with_part(self, frame: Frame, table: Table, a: Alphabet, part: Frame | None) -> Table:
         """The container, its open part a value of the table, with any more parts."""
         if frame.kind == "object":
-            return self.with_named(frame, frame.key, table, a)
+            return self.with_named(frame, frame.key, table, frame.position, a)
         sums: dict[Items, list[Any]] = {}
         full = self.table(self.rules.item_roots(frame.place, frame.sums.n), a)
         again = None if part is None else (lambda v: self.can_become(part, v, a))
         self.with_item(frame.place, self.counted(frame, frame.sums, a), [frame.parts], table, sums, full, again)
         return self.all_further(frame, sums, frozenset(), 0, a, False)
 
-    def with_named(self, frame: Frame, name: str, table: Table, a: Alphabet) -> Table:
-        sums: dict[Members, list[Any]] = {}
-        self.with_member(frame.place, {frame.sums: [frame.parts]}, [name], table, sums)
-        position = self.after_name(frame, name)
+    def with_named(self, frame: Frame, name: str, table: Table, position: int | None, a: Alphabet) -> Table:
         if position is None:
             return {}
+        sums: dict[Members, list[Any]] = {}
+        self.with_member(frame.place, {frame.sums: [frame.parts]}, [name], table, sums)
         return self.all_further(frame, sums, frame.taken | {name}, position, a, False)
 
     def after_name(self, frame: Frame, name: str) -> int | None:
@@ -222,7 +222,7 @@ class ValuesLiveness(Values):
         for name, kind in names:
             if (kind, id(a)) not in frame.keys:
                 member = self.table(self.rules.member_roots(frame.place, name), a)
-                frame.keys[kind, id(a)] = self.with_named(frame, name, member, a)
+                frame.keys[kind, id(a)] = self.with_named(frame, name, member, self.after_name(frame, name), a)
             table = self.joined(table, frame.keys[kind, id(a)])
         return table
 
