@@ -16,8 +16,8 @@ Where the spelling profile asks for live alternatives
       the schema, could stand here in some completion.
     * A name is declared if some valid object of its place meets a node that declares it. Where
       only a branch that never holds, or a negation, speaks of it, an escaped spelling is doubtful.
-    * A number may have a point if some completion has a fraction here; an exponent, if any number
-      can stand here. Where several alternatives lead here this is narrower or wider than the
+    * A number may have a point if some completion has a fraction here, divisors left aside (a multiple
+      of 1 need not want an integer); an exponent, if any number can stand here. Where several alternatives lead here this is narrower or wider than the
       profile, which asks each for itself: such bytes are doubtful, see `bounds_at`.
 
 Source: JSON Schema 2020-12 Core and Validation, and the earlier drafts; RFC 8259.
@@ -160,8 +160,8 @@ class ValuesOracle(ValuesLiveness):
             return False
         if any(not whole for _, whole in self.numbers_from(place, text, self.all_bytes).keys() & set(begun)):
             return True
-        wants = [k for k in self.all_numbers(place) if not k[1] and self._can_stand(frame, k[0])]
-        if not wants and not any(self._can_stand(frame, self.number_type(place, v, True)) for v in self._pointed(place)):
+        fractions = [k for k in self.all_numbers(place, True) if not k[1] and self._can_stand(frame, k[0])]
+        if not fractions and not any(self._can_stand(frame, self.number_type(place, v, True)) for v in self._pointed(place)):
             return False
         return True if frame.single else None
 

@@ -56,7 +56,9 @@ class ValuesLiveness(Values):
                     state, self.table(state.place.roots, a), a)
             else:
                 assert state.below is not None
-                state.cache[key] = self.fits(state.below, self.becomes(state, a), a, state)
+                hopeless = state.kind in CLOSERS and self.rules.refuses(state.place, state.kind) and not self.fits(
+                    state.below, {frozenset(): [(state.kind, None)]}, a, state)
+                state.cache[key] = not hopeless and self.fits(state.below, self.becomes(state, a), a, state)
         return bool(state.cache[key])
 
     def fits(self, frame: Frame, table: Table, a: Alphabet, part: Frame | None = None) -> bool:
@@ -120,10 +122,10 @@ class ValuesLiveness(Values):
                 merge(table, t, [("number", v) for v in values], self.most)
         return table
 
-    def all_numbers(self, place: Place) -> dict[tuple[Type, bool], list[Fraction]]:
-        key = ("numbers", place.roots)
+    def all_numbers(self, place: Place, undivided: bool = False) -> dict[tuple[Type, bool], list[Fraction]]:
+        key = ("numbers", place.roots, undivided)
         if key not in self.all_bytes.satisfiable:
-            self.all_bytes.satisfiable[key] = self.numbers_from(place, b"", self.all_bytes)
+            self.all_bytes.satisfiable[key] = self.numbers_from(place, b"", self.all_bytes, undivided)
         found: dict[tuple[Type, bool], list[Fraction]] = self.all_bytes.satisfiable[key]
         return found
 

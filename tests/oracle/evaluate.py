@@ -24,6 +24,7 @@ class Scalar(NamedTuple):
     value: Any
     pointed: bool = False       # numbers of draft 4: written with a point or an exponent
     twin: bool = False          # a string that is like this one, but equal to no string of the schema
+    undivided: bool = False     # a number that is a multiple of everything
 
 
 class Members(NamedTuple):
@@ -76,6 +77,17 @@ class Evaluator:
                 limits += [n.min_members, n.min_items, *(m + 1 for m in (n.max_members, n.max_items) if m is not None)]
             self._places[roots] = Place(roots, closure, max(limits), any(n.unique for n in nodes))
         return self._places[roots]
+
+    def refuses(self, place: Place, kind: str) -> bool:
+        """Whether it is plain that all roots refuse every value of a kind: a short cut, no more."""
+
+        def says(n: int) -> bool:
+            node = self.nodes[n]
+            return (node.types is not None and kind not in node.types) or (
+                node.enum is not None and not any((self.nodes[e].equals or (kind,))[0] == kind for e in node.enum)
+            ) or any(says(m) for m in node.also if m not in (TRUE, FALSE))
+
+        return all(says(n) for n in place.roots)
 
     def type_of(self, place: Place, seen: Any) -> Type:
         memo: dict[int, Any] = {}
@@ -160,7 +172,7 @@ class Evaluator:
         if seen.kind == "number":
             v: Fraction = seen.value
             return all({">=": v >= b, "<=": v <= b, ">": v > b, "<": v < b}[sign] for sign, b in node.bounds) and all(
-                (v / d).denominator == 1 for d in node.divisors)
+                seen.undivided or (v / d).denominator == 1 for d in node.divisors)
         if seen.kind == "string":
             return (node.min_length <= len(seen.value) and (node.max_length is None or len(seen.value) <= node.max_length)
                     and all(p.matches(seen.value) for p in node.patterns))

@@ -20,7 +20,7 @@ from .strings import Questions, Strings
 from .text import NumberText, literal
 
 Table = dict[Type, list[Any]]
-MOST = 12           # values of a type, where items are compared
+MOST = 8            # values of a type, where items are compared
 N_STATES = 20000
 WORDS = ((None, b"null"), (True, b"true"), (False, b"false"))
 
@@ -66,8 +66,8 @@ class Values(Strings, Numbers):
     def string_type(self, place: Place, text: str, twin: bool = False) -> Type:
         return self.rules.type_of(place, Scalar("string", text, twin=twin))
 
-    def number_type(self, place: Place, value: Fraction, pointed: bool) -> Type:
-        return self.rules.type_of(place, Scalar("number", value, pointed))
+    def number_type(self, place: Place, value: Fraction, pointed: bool, undivided: bool = False) -> Type:
+        return self.rules.type_of(place, Scalar("number", value, pointed, undivided=undivided))
 
     def strings_from(self, place: Place, begun: tuple[Any, str, bytes], text: bytes, a: Alphabet,
                      free: Any) -> Table:
@@ -87,11 +87,13 @@ class Values(Strings, Numbers):
             merge(table, self.string_type(place, s), [("string", s)], self.most)
         return table
 
-    def numbers_from(self, place: Place, text: bytes, a: Alphabet) -> dict[tuple[Type, bool], list[Fraction]]:
-        """Numbers that begin so, by type and whether they are whole."""
+    def numbers_from(self, place: Place, text: bytes, a: Alphabet,
+                     undivided: bool = False) -> dict[tuple[Type, bool], list[Fraction]]:
+        """Numbers that begin so, by type and whether they are whole; `undivided`: with no regard to divisors."""
 
         def kind(parts: NumberText) -> tuple[Type, bool]:
-            return self.number_type(place, parts.value, parts.fraction is not None), parts.value.denominator == 1
+            t = self.number_type(place, parts.value, parts.fraction is not None, undivided)
+            return t, parts.value.denominator == 1
 
         return self.number_reach(self.measures(place), text, a, self.most, kind)
 
@@ -117,8 +119,9 @@ class Values(Strings, Numbers):
         """The types of all values of a place that can be spelled in bytes of `a`."""
         if ("solved", roots) not in a.satisfiable:
             known: dict[tuple[int, ...], Table] = {roots: {}}
-            a.satisfiable["solving"] = known
+            a.satisfiable["solving"], a.satisfiable["looked"] = known, {}
             scalars: dict[tuple[int, ...], Table] = {}
+            looked: dict[tuple[int, ...], dict[tuple[int, ...], int]] = {}  # tables that one came from, and how large
             changed = True
             while changed:
                 changed = False
@@ -130,7 +133,10 @@ class Values(Strings, Numbers):
                             changed |= merge(known[r], t, values, self.most)
                     if len(known[r]) == 2 ** len(r) and all(len(v) >= self.most for v in known[r].values()):
                         continue    # nothing more to find
+                    if r in looked and all(self.size(known[c]) == n for c, n in looked[r].items()):
+                        continue
                     n_known = len(known)
+                    a.satisfiable["looked"] = looked[r] = {}
                     for table in (self.objects(place, a), self.arrays(place, a)):
                         for t, values in table.items():
                             changed |= merge(known[r], t, values, self.most)
@@ -146,11 +152,18 @@ class Values(Strings, Numbers):
         if ("solved", roots) in a.satisfiable or "solving" not in a.satisfiable:
             return self.table(roots, a)
         known: Table = a.satisfiable["solving"].setdefault(roots, {})
+        a.satisfiable["looked"].setdefault(roots, self.size(known))
         return known
+
+    @staticmethod
+    def size(table: Table) -> int:
+        return sum(1 + len(values) for values in table.values())
 
     def objects(self, place: Place, a: Alphabet) -> Table:
         if not a.has(b"{"):
             return {}
+        if self.most == 1 and self.rules.refuses(place, "object"):
+            return {frozenset(): [("object", frozenset())]} if a.has(b"}") else {}
         sums: dict[Members, list[Any]] = {Members(): [frozenset()]}
         empty = {self.rules.type_of(place, Members()): [("object", frozenset())]} if a.has(b"}") else {}
         table = dict(empty)
@@ -163,6 +176,8 @@ class Values(Strings, Numbers):
     def arrays(self, place: Place, a: Alphabet) -> Table:
         if not a.has(b"["):
             return {}
+        if self.most == 1 and self.rules.refuses(place, "array"):
+            return {frozenset(): [("array", ())]} if a.has(b"]") else {}
         sums: dict[Items, list[Any]] = {Items(): [()]}
         table = {self.rules.type_of(place, Items()): [("array", ())]} if a.has(b"]") else {}
         if a.has(self._required_gap("first", "open", 2)):
@@ -332,28 +347,35 @@ class Values(Strings, Numbers):
             if not place.unique:
                 merge(into, after, (s + ((v, t),) for s in samples for v in values), self.most)
                 continue
+            if seen.twice:
+                merge(into, after, (s + ((v, t),) for s in samples for v in values), self.most)
+                continue
+            endless = len(values) >= self.most      # there are more of them
+            fresh = after._replace(used=self.use(seen.used, t, table if full is None else full))
+            twice = after._replace(twice=True, used=None)
             for s in samples:
                 here = [v for v, _ in s]
-                if seen.twice:
-                    merge(into, after, (s + ((v, t),) for v in values), self.most)
-                    continue
-                for v in values:
-                    twice = v in here
-                    used = None if twice else self.used(s + ((v, t),), full or table)
-                    merge(into, after._replace(twice=twice, used=used), [s + ((v, t),)], self.most)
-                if len(values) >= self.most:    # there are more of them
-                    if all(v in here for v in values):
-                        raise Undecided("more items than values are looked at")
-                    same = [v for v, other in s if other == t and (again is None or again(v))]
-                    if same:
-                        merge(into, after._replace(twice=True, used=None), [s + ((v, t),) for v in same], self.most)
+                new = [s + ((v, t),) for v in values if v not in here]
+                if new:
+                    merge(into, fresh, new, self.most)
+                elif endless:
+                    raise Undecided("more items than values are looked at")
+                same = [s + ((v, t),) for v, other in s if other == t and (
+                    v in values or (endless and (again is None or again(v))))]
+                if same:
+                    merge(into, twice, same, self.most)
             if len(into) > N_STATES:
                 raise Undecided("too many kinds of arrays")
 
+    def use(self, used: Any, t: Type, table: Table) -> Any:
+        """What of a finite stock is used up: how many of each type; of an endless one, whether any."""
+        count = dict(used or ())
+        count[t] = 1 if len(table.get(t, ())) >= self.most else count.get(t, 0) + 1
+        return frozenset(count.items())
+
     def used(self, items: Any, table: Table) -> Any:
-        """What of a finite stock is used up: how many of each type."""
-        count: dict[Type, int] = {}
+        used: Any = None
         for v, t in items:
-            if t in table and (len(table[t]) >= self.most or v in table[t]):
-                count[t] = count.get(t, 0) + 1
-        return frozenset((t, min(n, 1) if len(table[t]) >= self.most else n) for t, n in count.items())
+            if len(table.get(t, ())) >= self.most or v in table.get(t, ()):
+                used = self.use(used, t, table)
+        return used
