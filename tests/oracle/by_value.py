@@ -34,7 +34,6 @@ from .by_value_live import Frame, ValuesLiveness
 from .evaluate import Evaluator, Items, Members, Place, Type
 from .nodes import FALSE, TRUE, Nodes
 from .text import COLON, COMMA, DIGITS, PENDING, QUOTE, WHITE, literal, read_char, read_number
-from .values import MOST
 
 MOST_EXPONENT = 2000    # numbers beyond it are not held as fractions
 
@@ -57,7 +56,6 @@ class ValuesOracle(ValuesLiveness):
         self.rules = Evaluator(self.nodes)
         if self.closed and any(n.properties and n.equals is None for n in self.nodes.all):
             raise Undecided("closed objects have no oracle beyond the narrow language")
-        self.most = MOST if any(n.unique for n in self.nodes.all) else 1
         place = self.rules.place(() if self.nodes.root in (TRUE, FALSE) else (self.nodes.root,))
         self.start = Frame("root", place, None, frozenset(place.roots), phase="value")
         if not self.completable(self.start):
@@ -214,11 +212,11 @@ class ValuesOracle(ValuesLiveness):
 
     def _surely(self, frame: Frame) -> frozenset[int]:
         """Nodes that some valid value of the place meets, by the roots that are surely asked for."""
-        key = ("surely", frame.kind, frame.place.roots, frame.sure)
+        key = ("surely", frame.kind, frame.place, frame.sure)
         memo = self.all_bytes.satisfiable
         if key not in memo:
             a, place = self.all_bytes, frame.place
-            self.table(place.roots, a)
+            self.table(place, a)
             sums: dict[Any, Any] = (self.more_members(place, {Members(): [frozenset()]}, frozenset(), 0, a, 2, False)
                                     if frame.kind == "object" else self.more_items(place, {Items(): [()]}, a, False))
             memo[key] = frozenset(m for seen in sums for n in frame.sure for m in self.rules.evaluated(n, seen) or ())
@@ -231,12 +229,12 @@ class ValuesOracle(ValuesLiveness):
             return frame.place, frame.sure
         nodes = [self.nodes[n] for n in self._surely(frame) if n >= 0]
         if frame.kind == "object":
-            roots = self.rules.member_roots(frame.place, frame.key)
+            place = self.rules.member_place(frame.place, frame.key)
             sure = {m for n in nodes for m in (*self.rules.own_member(n, frame.key), n.unevaluated_members)}
         else:
-            roots = self.rules.item_roots(frame.place, frame.sums.n)
+            place = self.rules.item_place(frame.place, frame.sums.n)
             sure = {m for n in nodes for m in (self.rules.own_item(n, frame.sums.n), n.contains, n.unevaluated_items)}
-        return self.rules.place(roots), frozenset(roots) & sure  # type: ignore[arg-type]
+        return place, frozenset(place.roots) & sure  # type: ignore[arg-type]
 
     def _begin_value(self, frame: Frame, byte: int) -> Frame | None:
         place, sure = self._due(frame)

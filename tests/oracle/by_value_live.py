@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from .base import CLOSERS, Alphabet, Undecided
-from .evaluate import Items, Members, Place, Type
+from .evaluate import MOST, Items, Members, Place, Type
 from .nodes import TRUE
 from .text import DIGITS, decimal_digits, read_number
 from .values import Table, Values, merge
@@ -53,7 +53,7 @@ class ValuesLiveness(Values):
         if key not in state.cache:
             if state.kind == "root":
                 state.cache[key] = state.phase == "after" or self.fits(
-                    state, self.table(state.place.roots, a), a)
+                    state, self.table(state.place, a), a)
             else:
                 assert state.below is not None
                 hopeless = state.kind in CLOSERS and self.rules.refuses(state.place, state.kind) and not self.fits(
@@ -88,9 +88,9 @@ class ValuesLiveness(Values):
             return self.number_becomes(frame, a)
         if frame.kind == "string":
             begun = (frame.asked, frame.content, frame.pending)
-            if self.most > 1:
+            if place.most > 1:
                 return self.strings_from(place, begun, frame.text, a, lambda c: self.free(frame, c))
-            key = ("strings", place.roots, frame.asked, frame.pending, frame.text if frame.asked[2] is not None else b"")
+            key = ("strings", place, frame.asked, frame.pending, frame.text if frame.asked[2] is not None else b"")
             if frame.asked[2] is not None:
                 return self.strings_from(place, begun, frame.text, a, lambda c: self.free(frame, c))
             if key not in a.satisfiable:
@@ -116,14 +116,14 @@ class ValuesLiveness(Values):
         table: Table = {}
         if parts.exponent is None:
             for (t, _), values in self.numbers_from(frame.place, frame.text, a).items():
-                merge(table, t, [("number", v) for v in values], self.most)
+                merge(table, t, [("number", v) for v in values], frame.place.most)
         elif parts.complete or any(d in a.bytes for d in DIGITS):
             for (t, _), values in self.all_numbers(frame.place).items():
-                merge(table, t, [("number", v) for v in values], self.most)
+                merge(table, t, [("number", v) for v in values], frame.place.most)
         return table
 
     def all_numbers(self, place: Place, undivided: bool = False) -> dict[tuple[Type, bool], list[Fraction]]:
-        key = ("numbers", place.roots, undivided)
+        key = ("numbers", place, undivided)
         if key not in self.all_bytes.satisfiable:
             self.all_bytes.satisfiable[key] = self.numbers_from(place, b"", self.all_bytes, undivided)
         found: dict[tuple[Type, bool], list[Fraction]] = self.all_bytes.satisfiable[key]
@@ -151,13 +151,13 @@ class ValuesLiveness(Values):
             b":" + self._required_gap("value", "value", frame.depth))
         if not a.has(before):
             return table
-        table = self.table(self.rules.member_roots(frame.place, frame.key), a)
+        table = self.table(self.rules.member_place(frame.place, frame.key), a)
         return self.with_named(frame, frame.key, table, frame.position, a)
 
     def joined(self, one: Table, other: Table) -> Table:
         table = {t: list(values) for t, values in one.items()}
         for t, values in other.items():
-            merge(table, t, values, self.most)
+            merge(table, t, values, MOST)
         return table
 
     def closed_now(self, frame: Frame) -> Table:
@@ -173,7 +173,7 @@ class ValuesLiveness(Values):
         """Where items are compared: with what they use up of the values over this alphabet."""
         if frame.kind == "object" or not frame.place.unique or sums.twice:
             return sums
-        return sums._replace(used=self.used(frame.parts, self.table(self.rules.item_roots(frame.place, 0), a)))
+        return sums._replace(used=self.used(frame.parts, self.table(self.rules.item_place(frame.place, 0), a)))
 
     def all_further(self, frame: Frame, sums: dict[Any, list[Any]], taken: frozenset[str], position: int, a: Alphabet,
                     added: bool) -> Table:
@@ -191,7 +191,7 @@ class ValuesLiveness(Values):
         if frame.kind == "object":
             return self.with_named(frame, frame.key, table, frame.position, a)
         sums: dict[Items, list[Any]] = {}
-        full = self.table(self.rules.item_roots(frame.place, frame.sums.n), a)
+        full = self.table(self.rules.item_place(frame.place, frame.sums.n), a)
         again = None if part is None else (lambda v: self.can_become(part, v, a))
         self.with_item(frame.place, self.counted(frame, frame.sums, a), [frame.parts], table, sums, full, again)
         return self.all_further(frame, sums, frozenset(), 0, a, False)
@@ -223,7 +223,7 @@ class ValuesLiveness(Values):
         names += [(c[0], kind if len(c) >= endless else c[0]) for kind, c in others.items()]
         for name, kind in names:
             if (kind, id(a)) not in frame.keys:
-                member = self.table(self.rules.member_roots(frame.place, name), a)
+                member = self.table(self.rules.member_place(frame.place, name), a)
                 frame.keys[kind, id(a)] = self.with_named(frame, name, member, self.after_name(frame, name), a)
             table = self.joined(table, frame.keys[kind, id(a)])
         return table

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from .nodes import FALSE, TRUE, Node, Nodes
 
 Type = frozenset[int]
+MOST = 8    # values of a type that are looked at, where items are compared
 ALL = -1    # in a set of evaluated nodes: unevaluated* has evaluated everything
 
 
@@ -51,14 +52,15 @@ class Items(NamedTuple):
     kind = "array"
 
 
-@dataclass
+@dataclass(eq=False)
 class Place:
     """The nodes that bind the values of a place."""
 
     roots: tuple[int, ...]
     closure: list[int]
-    most: int           # counts beyond this are alike
-    unique: bool
+    longest: int        # counts beyond this are alike
+    unique: bool        # items are compared
+    most: int           # so many values of a type are looked at: one, or MOST where they are compared
 
 
 class Evaluator:
@@ -66,17 +68,18 @@ class Evaluator:
 
     def __init__(self, nodes: Nodes) -> None:
         self.nodes = nodes
-        self._places: dict[tuple[int, ...], Place] = {}
+        self._places: dict[Any, Place] = {}
 
-    def place(self, roots: tuple[int, ...]) -> Place:
-        if roots not in self._places:
+    def place(self, roots: tuple[int, ...], most: int = 1) -> Place:
+        if (roots, most) not in self._places:
             closure = self.nodes.closure(*roots)
             nodes = [self.nodes[n] for n in closure]
             limits = [0, *(len(n.prefix) for n in nodes)]
             for n in nodes:
                 limits += [n.min_members, n.min_items, *(m + 1 for m in (n.max_members, n.max_items) if m is not None)]
-            self._places[roots] = Place(roots, closure, max(limits), any(n.unique for n in nodes))
-        return self._places[roots]
+            unique = any(n.unique for n in nodes)
+            self._places[roots, most] = Place(roots, closure, max(limits), unique, most)
+        return self._places[roots, most]
 
     def refuses(self, place: Place, kind: str) -> bool:
         """Whether it is plain that all roots refuse every value of a kind: a short cut, no more."""
@@ -198,7 +201,7 @@ class Evaluator:
             found = [node.additional]
         return found
 
-    def member_roots(self, place: Place, name: str) -> tuple[int, ...]:
+    def member_place(self, place: Place, name: str) -> Place:
         """The nodes that bind member `name`."""
         found: set[int] = set()
         for n in place.closure:
@@ -206,7 +209,7 @@ class Evaluator:
             found.update(self.own_member(node, name))
             if node.unevaluated_members is not None:
                 found.add(node.unevaluated_members)
-        return tuple(sorted(found - {TRUE, FALSE}))
+        return self.place(tuple(sorted(found - {TRUE, FALSE})), place.most)
 
     def add_member(self, place: Place, seen: Members, name: str, t: Type) -> Members:
         bad, left = set(seen.bad), set(seen.left)
@@ -219,7 +222,7 @@ class Evaluator:
             if node.unevaluated_members is not None and node.unevaluated_members not in accepts:
                 left.add((n, frozenset(m for m in place.closure if self.own_member(self.nodes[m], name))))
         present = seen.present | {name} if name in self.asked_names(place) else seen.present
-        return Members(frozenset(bad), present, min(seen.n + 1, place.most), frozenset(left), True)
+        return Members(frozenset(bad), present, min(seen.n + 1, place.longest), frozenset(left), True)
 
     def asked_names(self, place: Place) -> set[str]:
         """Names whose presence some node asks for."""
@@ -233,14 +236,14 @@ class Evaluator:
     def own_item(self, node: Node, i: int) -> int | None:
         return node.prefix[i] if i < len(node.prefix) else node.items
 
-    def item_roots(self, place: Place, i: int) -> tuple[int, ...]:
+    def item_place(self, place: Place, i: int) -> Place:
         """The nodes that bind item i. Where items are compared, those of all items: one measure for all."""
         found: set[int] = set()
         for n in place.closure:
             node = self.nodes[n]
             found.update([*node.prefix, node.items] if place.unique else [self.own_item(node, i)])  # type: ignore
             found.update([node.contains, node.unevaluated_items])  # type: ignore
-        return tuple(sorted(found - {None, TRUE, FALSE}))
+        return self.place(tuple(sorted(found - {None, TRUE, FALSE})), MOST if place.unique else place.most)  # type: ignore
 
     def add_item(self, place: Place, seen: Items, t: Type) -> Items:
         bad, left, contained = set(seen.bad), set(seen.left), dict(seen.contained)
@@ -253,7 +256,7 @@ class Evaluator:
                 contained[n] = min(contained.get(n, 0) + 1, max(node.min_contains, (node.max_contains or 0) + 1))
             if node.unevaluated_items is not None and node.unevaluated_items not in accepts:
                 left.add((n, frozenset(m for m in place.closure if self._evaluates_item(self.nodes[m], i, accepts))))
-        return Items(frozenset(bad), min(i + 1, place.most), tuple(sorted(contained.items())), frozenset(left),
+        return Items(frozenset(bad), min(i + 1, place.longest), tuple(sorted(contained.items())), frozenset(left),
                      seen.twice, seen.used, True)
 
     def _evaluates_item(self, node: Node, i: int, accepts: frozenset[int]) -> bool:

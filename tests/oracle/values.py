@@ -13,14 +13,13 @@ from fractions import Fraction
 from typing import Any, Iterator
 
 from .base import Alphabet, Undecided
-from .evaluate import Evaluator, Items, Members, Place, Scalar, Type
+from .evaluate import MOST, Evaluator, Items, Members, Place, Scalar, Type
 from .nodes import Nodes
 from .numbers import Measures, Numbers
 from .strings import Questions, Strings
 from .text import NumberText, literal
 
 Table = dict[Type, list[Any]]
-MOST = 8            # values of a type, where items are compared
 N_STATES = 20000
 WORDS = ((None, b"null"), (True, b"true"), (False, b"false"))
 
@@ -43,7 +42,6 @@ class Values(Strings, Numbers):
 
     nodes: Nodes
     rules: Evaluator
-    most: int
 
     # ---- scalars ----
 
@@ -80,11 +78,11 @@ class Values(Strings, Numbers):
             return (s if s in asked.constants else None), self.string_type(place, s)
 
         table: Table = {}
-        for (constant, t), texts in self.reach(asked, begun, a, self.most, kind).items():
+        for (constant, t), texts in self.reach(asked, begun, a, place.most, kind).items():
             if constant is None or free(constant):
-                merge(table, t, [("string", s) for s in texts], self.most)
+                merge(table, t, [("string", s) for s in texts], place.most)
         for s in self.literals(asked.constants, text, a):
-            merge(table, self.string_type(place, s), [("string", s)], self.most)
+            merge(table, self.string_type(place, s), [("string", s)], place.most)
         return table
 
     def numbers_from(self, place: Place, text: bytes, a: Alphabet,
@@ -95,64 +93,60 @@ class Values(Strings, Numbers):
             t = self.number_type(place, parts.value, parts.fraction is not None, undivided)
             return t, parts.value.denominator == 1
 
-        return self.number_reach(self.measures(place), text, a, self.most, kind)
+        return self.number_reach(self.measures(place), text, a, place.most, kind)
 
     def scalars(self, place: Place, a: Alphabet) -> Table:
         table: Table = {}
         for value, word in WORDS:
             if a.has(word):
-                merge(table, self.word_type(place, value), [("word", value)], self.most)
+                merge(table, self.word_type(place, value), [("word", value)], place.most)
         for (t, _), numbers in self.numbers_from(place, b"", a).items():
-            merge(table, t, [("number", v) for v in numbers], self.most)
+            merge(table, t, [("number", v) for v in numbers], place.most)
         asked = self.string_questions(place)
 
         def free(constant: str) -> bool:
             return a.loose or self.string_type(place, constant) == self.string_type(place, constant, True)
 
         for t, strings in self.strings_from(place, (asked.start(), "", b""), b"", a, free).items():
-            merge(table, t, strings, self.most)
+            merge(table, t, strings, place.most)
         return table
 
     # ---- tables ----
 
-    def table(self, roots: tuple[int, ...], a: Alphabet) -> Table:
+    def table(self, place: Place, a: Alphabet) -> Table:
         """The types of all values of a place that can be spelled in bytes of `a`."""
-        if ("solved", roots) not in a.satisfiable:
-            known: dict[tuple[int, ...], Table] = {roots: {}}
+        if ("solved", place) not in a.satisfiable:
+            known: dict[Place, Table] = {place: {}}
             a.satisfiable["solving"], a.satisfiable["looked"] = known, {}
-            scalars: dict[tuple[int, ...], Table] = {}
-            looked: dict[tuple[int, ...], dict[tuple[int, ...], int]] = {}  # tables that one came from, and how large
+            looked: dict[Place, dict[Place, int]] = {}  # tables that one came from, and how large they were
             changed = True
             while changed:
                 changed = False
-                for r in reversed(list(known)):
-                    place = self.rules.place(r)
-                    if r not in scalars:
-                        scalars[r] = self.scalars(place, a)
-                        for t, values in scalars[r].items():
-                            changed |= merge(known[r], t, values, self.most)
-                    if len(known[r]) == 2 ** len(r) and all(len(v) >= self.most for v in known[r].values()):
-                        continue    # nothing more to find
-                    if r in looked and all(self.size(known[c]) == n for c, n in looked[r].items()):
+                for p in reversed(list(known)):
+                    if p in looked and all(self.size(known[c]) == n for c, n in looked[p].items()):
                         continue
                     n_known = len(known)
-                    a.satisfiable["looked"] = looked[r] = {}
-                    for table in (self.objects(place, a), self.arrays(place, a)):
-                        for t, values in table.items():
-                            changed |= merge(known[r], t, values, self.most)
+                    if p not in looked:
+                        known[p].update(self.scalars(p, a))
+                        changed = True
+                    a.satisfiable["looked"] = looked[p] = {}
+                    if len(known[p]) < 2 ** len(p.roots) or any(len(v) < p.most for v in known[p].values()):
+                        for table in (self.objects(p, a), self.arrays(p, a)):
+                            for t, values in table.items():
+                                changed |= merge(known[p], t, values, p.most)
                     changed |= len(known) > n_known
             del a.satisfiable["solving"]
-            for r, table in known.items():
-                a.satisfiable["solved", r] = table
-        found: Table = a.satisfiable["solved", roots]
+            for p, table in known.items():
+                a.satisfiable["solved", p] = table
+        found: Table = a.satisfiable["solved", place]
         return found
 
-    def part_table(self, roots: tuple[int, ...], a: Alphabet) -> Table:
+    def part_table(self, place: Place, a: Alphabet) -> Table:
         """While tables are being solved: what is known by now."""
-        if ("solved", roots) in a.satisfiable or "solving" not in a.satisfiable:
-            return self.table(roots, a)
-        known: Table = a.satisfiable["solving"].setdefault(roots, {})
-        a.satisfiable["looked"].setdefault(roots, self.size(known))
+        if ("solved", place) in a.satisfiable or "solving" not in a.satisfiable:
+            return self.table(place, a)
+        known: Table = a.satisfiable["solving"].setdefault(place, {})
+        a.satisfiable["looked"].setdefault(place, self.size(known))
         return known
 
     @staticmethod
@@ -162,7 +156,7 @@ class Values(Strings, Numbers):
     def objects(self, place: Place, a: Alphabet) -> Table:
         if not a.has(b"{"):
             return {}
-        if self.most == 1 and self.rules.refuses(place, "object"):
+        if place.most == 1 and self.rules.refuses(place, "object"):
             return {frozenset(): [("object", frozenset())]} if a.has(b"}") else {}
         sums: dict[Members, list[Any]] = {Members(): [frozenset()]}
         empty = {self.rules.type_of(place, Members()): [("object", frozenset())]} if a.has(b"}") else {}
@@ -170,20 +164,20 @@ class Values(Strings, Numbers):
         if a.has(self._required_gap("first", "open", 2)):
             more = self.more_members(place, sums, frozenset(), 0, a, 2, self.first_only(a, 2))
             for t, values in self.whole_objects(place, more, a, 2, True).items():
-                merge(table, t, values, self.most)
+                merge(table, t, values, place.most)
         return table
 
     def arrays(self, place: Place, a: Alphabet) -> Table:
         if not a.has(b"["):
             return {}
-        if self.most == 1 and self.rules.refuses(place, "array"):
+        if place.most == 1 and self.rules.refuses(place, "array"):
             return {frozenset(): [("array", ())]} if a.has(b"]") else {}
         sums: dict[Items, list[Any]] = {Items(): [()]}
         table = {self.rules.type_of(place, Items()): [("array", ())]} if a.has(b"]") else {}
         if a.has(self._required_gap("first", "open", 2)):
             more = self.more_items(place, sums, a, self.first_only(a, 2))
             for t, values in self.whole_arrays(place, more, a, 2, True).items():
-                merge(table, t, values, self.most)
+                merge(table, t, values, place.most)
         return table
 
     def first_only(self, a: Alphabet, depth: int) -> bool:
@@ -198,7 +192,7 @@ class Values(Strings, Numbers):
         if a.has(self._required_gap("close", "after", depth) + b"}"):
             for seen, samples in sums.items():
                 if seen.added or not added:
-                    merge(table, self.rules.type_of(place, seen), [("object", s) for s in samples], self.most)
+                    merge(table, self.rules.type_of(place, seen), [("object", s) for s in samples], place.most)
         return table
 
     def with_member(self, place: Place, sums: dict[Members, list[Any]], names: list[str], table: Table,
@@ -209,7 +203,7 @@ class Values(Strings, Numbers):
             for t, values in table.items():
                 after = self.rules.add_member(place, seen, names[0], t)
                 new |= merge(into, after, (s | {(name, v)} for s in samples for name in names
-                                           if not any(name == n for n, _ in s) for v in values), self.most)
+                                           if not any(name == n for n, _ in s) for v in values), place.most)
                 if len(into) > N_STATES:
                     raise Undecided("too many kinds of objects")
         return new
@@ -226,14 +220,14 @@ class Values(Strings, Numbers):
             if name not in taken and self.name_writable(name, a) and not (
                     name in order and order.index(name) < position):
                 before = base if one else {seen: list(samples) for seen, samples in found.items()}
-                self.with_member(place, before, [name], self.part_table(self.rules.member_roots(place, name), a), found)
+                self.with_member(place, before, [name], self.part_table(self.rules.member_place(place, name), a), found)
         endless = []
         for names in self.other_names(place, taken, a):
             if len(names) < self.n_names(taken):
                 for name in names:
                     before = base if one else {seen: list(samples) for seen, samples in found.items()}
                     self.with_member(place, before, [name],
-                                     self.part_table(self.rules.member_roots(place, name), a), found)
+                                     self.part_table(self.rules.member_place(place, name), a), found)
             else:
                 endless.append(names)
         changed = bool(endless)
@@ -242,12 +236,12 @@ class Values(Strings, Numbers):
             for names in endless:
                 before = base if one else found
                 changed |= self.with_member(
-                    place, before, names, self.part_table(self.rules.member_roots(place, names[0]), a), found) and not one
+                    place, before, names, self.part_table(self.rules.member_place(place, names[0]), a), found) and not one
         return found
 
     def n_names(self, taken: frozenset[str]) -> int:
         """So many names of a class are as good as endless ones."""
-        return len(taken) + self.most + 12
+        return len(taken) + MOST + 12
 
     def mentioned(self, place: Place) -> list[str]:
         """Names that the nodes of a place speak of, in the order of `property_order`."""
@@ -304,7 +298,7 @@ class Values(Strings, Numbers):
         return {k: names for k, names in fresh.items() if names}
 
     def other_names(self, place: Place, taken: frozenset[str], a: Alphabet) -> list[list[str]]:
-        key = ("names", place.roots, taken)
+        key = ("names", place, taken)
         if key not in a.satisfiable:
             begun = (self.name_questions(place).start(), "", b"")
             a.satisfiable[key] = list(self.names_from(place, begun, taken, a).values())
@@ -319,7 +313,7 @@ class Values(Strings, Numbers):
             for seen, samples in sums.items():
                 if seen.added or not added:
                     merge(table, self.rules.type_of(place, seen),
-                          [("array", tuple(v for v, _ in s)) for s in samples], self.most)
+                          [("array", tuple(v for v, _ in s)) for s in samples], place.most)
         return table
 
     def more_items(self, place: Place, sums: dict[Items, list[Any]], a: Alphabet, one: bool) -> dict[Items, list[Any]]:
@@ -328,10 +322,10 @@ class Values(Strings, Numbers):
         while work:
             after: dict[Items, list[Any]] = {}
             for seen, samples in work.items():
-                self.with_item(place, seen, samples, self.part_table(self.rules.item_roots(place, seen.n), a), after)
+                self.with_item(place, seen, samples, self.part_table(self.rules.item_place(place, seen.n), a), after)
             work = {}
             for seen, samples in after.items():
-                if merge(found, seen, samples, self.most) and not one:
+                if merge(found, seen, samples, place.most) and not one:
                     work[seen] = found[seen]
         return found
 
@@ -345,37 +339,37 @@ class Values(Strings, Numbers):
         for t, values in table.items():
             after = self.rules.add_item(place, seen, t)
             if not place.unique:
-                merge(into, after, (s + ((v, t),) for s in samples for v in values), self.most)
+                merge(into, after, (s + ((v, t),) for s in samples for v in values), place.most)
                 continue
             if seen.twice:
-                merge(into, after, (s + ((v, t),) for s in samples for v in values), self.most)
+                merge(into, after, (s + ((v, t),) for s in samples for v in values), place.most)
                 continue
-            endless = len(values) >= self.most      # there are more of them
+            endless = len(values) >= MOST      # there are more of them
             fresh = after._replace(used=self.use(seen.used, t, table if full is None else full))
             twice = after._replace(twice=True, used=None)
             for s in samples:
                 here = [v for v, _ in s]
                 new = [s + ((v, t),) for v in values if v not in here]
                 if new:
-                    merge(into, fresh, new, self.most)
+                    merge(into, fresh, new, place.most)
                 elif endless:
                     raise Undecided("more items than values are looked at")
                 same = [s + ((v, t),) for v, other in s if other == t and (
                     v in values or (endless and (again is None or again(v))))]
                 if same:
-                    merge(into, twice, same, self.most)
+                    merge(into, twice, same, place.most)
             if len(into) > N_STATES:
                 raise Undecided("too many kinds of arrays")
 
     def use(self, used: Any, t: Type, table: Table) -> Any:
         """What of a finite stock is used up: how many of each type; of an endless one, whether any."""
         count = dict(used or ())
-        count[t] = 1 if len(table.get(t, ())) >= self.most else count.get(t, 0) + 1
+        count[t] = 1 if len(table.get(t, ())) >= MOST else count.get(t, 0) + 1
         return frozenset(count.items())
 
     def used(self, items: Any, table: Table) -> Any:
         used: Any = None
         for v, t in items:
-            if len(table.get(t, ())) >= self.most or v in table.get(t, ()):
+            if len(table.get(t, ())) >= MOST or v in table.get(t, ()):
                 used = self.use(used, t, table)
         return used
