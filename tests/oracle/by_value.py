@@ -31,7 +31,7 @@ from typing import Any
 
 from .base import CLOSERS, Undecided, Unsatisfiable
 from .by_value_live import Frame, ValuesLiveness
-from .evaluate import Evaluator, Items, Members, Place, Type
+from .evaluate import Evaluator, Place, Type
 from .nodes import FALSE, TRUE, Nodes
 from .text import COLON, COMMA, DIGITS, PENDING, QUOTE, WHITE, literal, read_char, read_number
 
@@ -217,8 +217,9 @@ class ValuesOracle(ValuesLiveness):
         if key not in memo:
             a, place = self.all_bytes, frame.place
             self.table(place, a)
-            sums: dict[Any, Any] = (self.more_members(place, {Members(): [frozenset()]}, frozenset(), 0, a, 2, False)
-                                    if frame.kind == "object" else self.more_items(place, {Items(): [()]}, a, False))
+            none = self.rules.empty(place, frame.kind)
+            sums: dict[Any, Any] = (self.more_members(place, {none: [frozenset()]}, frozenset(), 0, a, 2, False)
+                                    if frame.kind == "object" else self.more_items(place, {none: [()]}, a, False))
             memo[key] = frozenset(m for seen in sums for n in frame.sure for m in self.rules.evaluated(n, seen) or ())
         found: frozenset[int] = memo[key]
         return found
@@ -253,6 +254,6 @@ class ValuesOracle(ValuesLiveness):
             common["depth"] += 1
             common["single"] = frame.single and not any(self.nodes[n].chooses() for n in place.closure)
             common["unique"] = frame.unique or (kind == "array" and place.unique)
-            return Frame(kind, place, frame, sure, phase="open", sums=Members() if kind == "object" else Items(),
+            return Frame(kind, place, frame, sure, phase="open", sums=self.rules.empty(place, kind),
                          parts=frozenset() if kind == "object" else (), **common)
         return None

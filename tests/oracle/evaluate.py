@@ -58,7 +58,6 @@ class Place:
 
     roots: tuple[int, ...]
     closure: list[int]
-    longest: int        # counts beyond this are alike
     unique: bool        # items are compared
     most: int           # so many values of a type are looked at: one, or MOST where they are compared
 
@@ -69,16 +68,15 @@ class Evaluator:
     def __init__(self, nodes: Nodes) -> None:
         self.nodes = nodes
         self._places: dict[Any, Place] = {}
+        self._added: dict[Any, Any] = {}    # what a part adds
+        self._types: dict[Any, Type] = {}
+        self._alive: dict[Any, Any] = {}    # what still asks, after some have refused
 
     def place(self, roots: tuple[int, ...], most: int = 1) -> Place:
         if (roots, most) not in self._places:
             closure = self.nodes.closure(*roots)
             nodes = [self.nodes[n] for n in closure]
-            limits = [0, *(len(n.prefix) for n in nodes)]
-            for n in nodes:
-                limits += [n.min_members, n.min_items, *(m + 1 for m in (n.max_members, n.max_items) if m is not None)]
-            unique = any(n.unique for n in nodes)
-            self._places[roots, most] = Place(roots, closure, max(limits), unique, most)
+            self._places[roots, most] = Place(roots, closure, any(n.unique for n in nodes), most)
         return self._places[roots, most]
 
     def refuses(self, place: Place, kind: str) -> bool:
@@ -93,8 +91,11 @@ class Evaluator:
         return all(says(n) for n in place.roots)
 
     def type_of(self, place: Place, seen: Any) -> Type:
-        memo: dict[int, Any] = {}
-        return frozenset(n for n in place.roots if self.run(n, seen, memo) is not None)
+        key = (place, seen)
+        if key not in self._types:
+            memo: dict[int, Any] = {}
+            self._types[key] = frozenset(n for n in place.roots if self.run(n, seen, memo) is not None)
+        return self._types[key]
 
     def evaluated(self, n: int, seen: Any) -> frozenset[int] | None:
         return self.run(n, seen, {})
@@ -212,7 +213,14 @@ class Evaluator:
         return self.place(tuple(sorted(found - {TRUE, FALSE})), place.most)
 
     def add_member(self, place: Place, seen: Members, name: str, t: Type) -> Members:
-        bad, left = set(seen.bad), set(seen.left)
+        if (place, name, t) not in self._added:
+            self._added[place, name, t] = self._member(place, name, t)
+        bad, left, asked = self._added[place, name, t]
+        return self.plain(place, Members(seen.bad | bad, seen.present | asked, seen.n + 1, seen.left | left, True))
+
+    def _member(self, place: Place, name: str, t: Type) -> Any:
+        """What a member adds: nodes that refuse it, that leave it unevaluated, and its name if somebody asks for it."""
+        bad, left = set(), set()
         accepts = t | {TRUE}
         for n in place.closure:
             node = self.nodes[n]
@@ -221,17 +229,53 @@ class Evaluator:
                 bad.add(n)
             if node.unevaluated_members is not None and node.unevaluated_members not in accepts:
                 left.add((n, frozenset(m for m in place.closure if self.own_member(self.nodes[m], name))))
-        present = seen.present | {name} if name in self.asked_names(place) else seen.present
-        return Members(frozenset(bad), present, min(seen.n + 1, place.longest), frozenset(left), True)
+        return frozenset(bad), frozenset(left), frozenset({name}) & self.asked_names(place.closure)
 
-    def asked_names(self, place: Place) -> set[str]:
+    def asked_names(self, among: Any) -> set[str]:
         """Names whose presence some node asks for."""
         found: set[str] = set()
-        for n in place.closure:
+        for n in among:
             found.update(self.nodes[n].required)
             for name, required, _ in self.nodes[n].dependents:
                 found.update([name, *required])
         return found
+
+    def empty(self, place: Place, kind: str) -> Any:
+        """An object or array without parts. Nodes of other types have refused it already."""
+        bad = {n for n in place.closure for node in [self.nodes[n]]
+               if (node.types is not None and kind not in node.types) or (node.equals or (kind,))[0] != kind}
+        return self.plain(place, (Members if kind == "object" else Items)(frozenset(bad)))
+
+    def plain(self, place: Place, seen: Any) -> Any:
+        """Equal for sums that are alike: what asks through nodes that have refused is left out."""
+        if (place, seen.bad) not in self._alive:
+            self._alive[place, seen.bad] = self._ask(place, seen.bad)
+        alive, bad, asked, longest, unique = self._alive[place, seen.bad]
+        left = frozenset((n, by & alive) for n, by in seen.left if n in alive)
+        if isinstance(seen, Members):
+            return Members(bad, seen.present & asked, min(seen.n, longest), left, seen.added)
+        contained = tuple((n, count) for n, count in seen.contained if n in alive)
+        used = seen.used if unique else None
+        return Items(bad, min(seen.n, longest), contained, left, seen.twice or not unique, used, seen.added)
+
+    def _ask(self, place: Place, bad: frozenset[int]) -> Any:
+        """Nodes that still ask, those that have refused and are asked, and what the former look at."""
+        alive: set[int] = set()
+        refused: set[int] = set()
+        work = list(place.roots)
+        while work:
+            n = work.pop()
+            if n in bad:
+                refused.add(n)
+            elif n not in alive:
+                alive.add(n)
+                work.extend(self.nodes[n].in_place())
+        limits = [0]
+        for node in (self.nodes[n] for n in alive):
+            limits += [len(node.prefix), node.min_members, node.min_items]
+            limits += [m + 1 for m in (node.max_members, node.max_items) if m is not None]
+        return (frozenset(alive), frozenset(refused), frozenset(self.asked_names(alive)), max(limits),
+                any(self.nodes[n].unique for n in alive))
 
     def own_item(self, node: Node, i: int) -> int | None:
         return node.prefix[i] if i < len(node.prefix) else node.items
@@ -246,18 +290,28 @@ class Evaluator:
         return self.place(tuple(sorted(found - {None, TRUE, FALSE})), MOST if place.unique else place.most)  # type: ignore
 
     def add_item(self, place: Place, seen: Items, t: Type) -> Items:
-        bad, left, contained = set(seen.bad), set(seen.left), dict(seen.contained)
-        accepts, i = t | {TRUE}, seen.n
+        if (place, seen.n, t) not in self._added:
+            self._added[place, seen.n, t] = self._item(place, seen.n, t)
+        bad, left, holders = self._added[place, seen.n, t]
+        contained = dict(seen.contained)
+        for n, most in holders:
+            contained[n] = min(contained.get(n, 0) + 1, most)
+        return self.plain(place, Items(seen.bad | bad, seen.n + 1, tuple(sorted(contained.items())), seen.left | left,
+                                       seen.twice, seen.used, True))
+
+    def _item(self, place: Place, i: int, t: Type) -> Any:
+        """What an item adds: nodes that refuse it, that leave it unevaluated, and that count it, with how far."""
+        bad, left, holders = set(), set(), []
+        accepts = t | {TRUE}
         for n in place.closure:
             node = self.nodes[n]
             if self.own_item(node, i) not in accepts | {None}:
                 bad.add(n)
             if node.contains in accepts:
-                contained[n] = min(contained.get(n, 0) + 1, max(node.min_contains, (node.max_contains or 0) + 1))
+                holders.append((n, max(node.min_contains, (node.max_contains or 0) + 1)))
             if node.unevaluated_items is not None and node.unevaluated_items not in accepts:
                 left.add((n, frozenset(m for m in place.closure if self._evaluates_item(self.nodes[m], i, accepts))))
-        return Items(frozenset(bad), min(i + 1, place.longest), tuple(sorted(contained.items())), frozenset(left),
-                     seen.twice, seen.used, True)
+        return frozenset(bad), frozenset(left), holders
 
     def _evaluates_item(self, node: Node, i: int, accepts: frozenset[int]) -> bool:
         return self.own_item(node, i) is not None or (self.nodes.draft == "2020-12" and node.contains in accepts)

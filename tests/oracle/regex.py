@@ -215,6 +215,7 @@ class Pattern:
         self.terms: list[Term] = [term]
         self.ids: dict[Term, int] = {}
         self.next: dict[tuple[int, str], int] = {}
+        self.ends: dict[int, bool] = {}
         self.charsets = self._charsets(term)
 
     def _charsets(self, t: Term) -> frozenset[Term]:
@@ -233,7 +234,9 @@ class Pattern:
         return self.next[state, char]
 
     def accepts(self, state: int) -> bool:
-        return nullable(self.terms[state], state == 0, True)
+        if state not in self.ends:
+            self.ends[state] = nullable(self.terms[state], state == 0, True)
+        return self.ends[state]
 
     def matches(self, text: str) -> bool:
         state = 0

@@ -20,7 +20,6 @@ from .strings import Questions, Strings
 from .text import NumberText, literal
 
 Table = dict[Type, list[Any]]
-N_STATES = 20000
 WORDS = ((None, b"null"), (True, b"true"), (False, b"false"))
 
 
@@ -42,6 +41,13 @@ class Values(Strings, Numbers):
 
     nodes: Nodes
     rules: Evaluator
+
+    work = 400_000  # parts that one oracle may add, in all
+
+    def spend(self) -> None:
+        self.work -= 1
+        if self.work < 0:
+            raise Undecided("too much work")
 
     # ---- scalars ----
 
@@ -158,9 +164,9 @@ class Values(Strings, Numbers):
             return {}
         if place.most == 1 and self.rules.refuses(place, "object"):
             return {frozenset(): [("object", frozenset())]} if a.has(b"}") else {}
-        sums: dict[Members, list[Any]] = {Members(): [frozenset()]}
-        empty = {self.rules.type_of(place, Members()): [("object", frozenset())]} if a.has(b"}") else {}
-        table = dict(empty)
+        none: Members = self.rules.empty(place, "object")
+        sums: dict[Members, list[Any]] = {none: [frozenset()]}
+        table: Table = {self.rules.type_of(place, none): [("object", frozenset())]} if a.has(b"}") else {}
         if a.has(self._required_gap("first", "open", 2)):
             more = self.more_members(place, sums, frozenset(), 0, a, 2, self.first_only(a, 2))
             for t, values in self.whole_objects(place, more, a, 2, True).items():
@@ -172,8 +178,9 @@ class Values(Strings, Numbers):
             return {}
         if place.most == 1 and self.rules.refuses(place, "array"):
             return {frozenset(): [("array", ())]} if a.has(b"]") else {}
-        sums: dict[Items, list[Any]] = {Items(): [()]}
-        table = {self.rules.type_of(place, Items()): [("array", ())]} if a.has(b"]") else {}
+        none: Items = self.rules.empty(place, "array")
+        sums: dict[Items, list[Any]] = {none: [()]}
+        table: Table = {self.rules.type_of(place, none): [("array", ())]} if a.has(b"]") else {}
         if a.has(self._required_gap("first", "open", 2)):
             more = self.more_items(place, sums, a, self.first_only(a, 2))
             for t, values in self.whole_arrays(place, more, a, 2, True).items():
@@ -204,8 +211,7 @@ class Values(Strings, Numbers):
                 after = self.rules.add_member(place, seen, names[0], t)
                 new |= merge(into, after, (s | {(name, v)} for s in samples for name in names
                                            if not any(name == n for n, _ in s) for v in values), place.most)
-                if len(into) > N_STATES:
-                    raise Undecided("too many kinds of objects")
+                self.spend()
         return new
 
     def more_members(self, place: Place, sums: dict[Members, list[Any]], taken: frozenset[str], position: int,
@@ -358,8 +364,7 @@ class Values(Strings, Numbers):
                     v in values or (endless and (again is None or again(v))))]
                 if same:
                     merge(into, twice, same, place.most)
-            if len(into) > N_STATES:
-                raise Undecided("too many kinds of arrays")
+            self.spend()
 
     def use(self, used: Any, t: Type, table: Table) -> Any:
         """What of a finite stock is used up: how many of each type; of an endless one, whether any."""
