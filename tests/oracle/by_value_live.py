@@ -218,15 +218,24 @@ class ValuesLiveness(Values):
         names = [(n, n) for n in mentioned if n not in frame.taken and (
             self.literals([n], frame.text, a) or (a.loose and n.startswith(frame.content)
                                                   and self._spellable(n[len(frame.content):], frame.pending, a)))]
-        others = self.names_from(frame.place, (frame.asked, frame.content, frame.pending), frame.taken, a)
-        endless = self.n_names(frame.taken)
-        names += [(c[0], kind if len(c) >= endless else c[0]) for kind, c in others.items()]
+        names += self.other_keys(frame, a)
         for name, kind in names:
             if (kind, id(a)) not in frame.keys:
                 member = self.table(self.rules.member_place(frame.place, name), a)
                 frame.keys[kind, id(a)] = self.with_named(frame, name, member, self.after_name(frame, name), a)
             table = self.joined(table, frame.keys[kind, id(a)])
         return table
+
+    def other_keys(self, frame: Frame, a: Alphabet) -> list[tuple[str, Any]]:
+        """A name of each class that the key can still become, with its class: one of a class is as good as another."""
+        known = ("kinds", frame.place, frame.asked, frame.pending)
+        alike = frame.asked[2] is None and not any(n.startswith(frame.content) for n in frame.taken)
+        if alike and all((kind, id(a)) in frame.keys for kind in a.satisfiable.get(known, [()])):
+            return [("", kind) for kind in a.satisfiable[known]]
+        found = self.names_from(frame.place, (frame.asked, frame.content, frame.pending), frame.taken, a, len(frame.taken) + 1)
+        if alike:
+            a.satisfiable[known] = list(found)
+        return [(names[0], kind) for kind, names in found.items()]
 
     def can_become(self, frame: Frame, value: Any, a: Alphabet) -> bool:
         """Whether an open part can become a value that it need not have in its table."""

@@ -288,8 +288,8 @@ class Values(Strings, Numbers):
         return Questions(tuple(patterns), longest, constants)
 
     def names_from(self, place: Place, begun: tuple[Any, str, bytes], taken: frozenset[str],
-                   a: Alphabet) -> dict[Any, list[str]]:
-        """Names that no node mentions and that begin so, by class; fewer than `n_names` are all there are."""
+                   a: Alphabet, limit: int) -> dict[Any, list[str]]:
+        """Names that no node mentions and that begin so, by class: `limit` at most, with those taken."""
         asked, mentioned = self.name_questions(place), set(self.mentioned(place))
         nodes = [self.nodes[n] for n in place.closure]
 
@@ -298,16 +298,15 @@ class Values(Strings, Numbers):
             fits = tuple(n.names is None or self.rules.evaluated(n.names, Scalar("string", name)) is not None for n in nodes)
             return name in mentioned, own, fits
 
-        limit = self.n_names(taken) + len(taken)
         found = self.reach(asked, begun, a, limit, kind)
-        fresh = {k: [n for n in names if n not in taken][:self.n_names(taken)] for k, names in found.items() if not k[0]}
+        fresh = {k: [n for n in names if n not in taken] for k, names in found.items() if not k[0]}
         return {k: names for k, names in fresh.items() if names}
 
     def other_names(self, place: Place, taken: frozenset[str], a: Alphabet) -> list[list[str]]:
         key = ("names", place, taken)
         if key not in a.satisfiable:
             begun = (self.name_questions(place).start(), "", b"")
-            a.satisfiable[key] = list(self.names_from(place, begun, taken, a).values())
+            a.satisfiable[key] = list(self.names_from(place, begun, taken, a, self.n_names(taken) + len(taken)).values())
         found: list[list[str]] = a.satisfiable[key]
         return found
 
