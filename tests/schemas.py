@@ -58,11 +58,29 @@ FORMATS.checks("json-pointer")(lambda text: not isinstance(text, str) or (
     text[:1] in ("", "/") and not any(c not in "01" for c in (part[:1] or "~" for part in text.split("~")[1:]))))
 
 
+def pythonic(schema: Any) -> Any:
+    """The schema with the patterns of `schema_keywords` as Python reads them: `$` at the end alone, classes of ASCII."""
+
+    def python(pattern: str) -> str:
+        return "(?a:" + re.sub(r"\\.|\$", lambda m: "\\Z" if m[0] == "$" else m[0], pattern) + ")"
+
+    if isinstance(schema, list):
+        return [pythonic(s) for s in schema]
+    if not isinstance(schema, dict):
+        return schema
+    out = {k: v if k in ("enum", "const") else pythonic(v) for k, v in schema.items()}
+    if isinstance(schema.get("pattern"), str):
+        out["pattern"] = python(schema["pattern"])
+    if isinstance(schema.get("patternProperties"), dict):
+        out["patternProperties"] = {python(p): s for p, s in out["patternProperties"].items()}
+    return out
+
+
 class Witness:
-    """Judges values and texts by `jsonschema`, the formats of `FORMATS` asserted."""
+    """Judges values and texts by `jsonschema`, the formats of `FORMATS` asserted, patterns as ECMA-262 has them."""
 
     def __init__(self, schema: Any, draft: str | None = None) -> None:
-        exact = json.loads(json.dumps(schema), parse_float=Decimal)
+        exact = pythonic(json.loads(json.dumps(schema), parse_float=Decimal))
         self.validator = VALIDATORS[draft or draft_of(schema)](exact, format_checker=FORMATS)
 
     def value_ok(self, value: Any) -> bool:

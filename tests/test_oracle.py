@@ -150,6 +150,7 @@ CASES = [  # schema, prefix, bytes that may follow it, of those asked for
     ({"type": "object", "unevaluatedProperties": False, "not": {"not": {"properties": {"a": True}}}}, b"{", b'"}', b"}"),
     ({"type": "array", "prefixItems": [True], "unevaluatedItems": False, "anyOf": [{"prefixItems": [True], "items": {"type": "null"}}, True]},
      b"[1,", b"n1", b"n"),
+    ({"enum": [{"a": 1}, {}], "unevaluatedProperties": False}, b"{", b'"}', b"}"),
     ({"oneOf": [{"type": "string", "pattern": "^a"}, {"type": "string", "pattern": "b$"}]}, b'"ab', b'"ab', b"ab"),
     ({"type": "string", "pattern": "^a+$", "not": {"maxLength": 2}}, b'"aa', b'"ab', b"a"),
     ({"type": "string", "format": "date"}, b'"2023-02-2', b"0189", b"018"),

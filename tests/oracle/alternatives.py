@@ -1,8 +1,6 @@
 """The narrow language, byte by byte: `anyOf`, `allOf`, `$ref`, `enum`, types, lengths and counts of items.
 
-Turns (schema, options, tokens) into the exact mask after any prefix. Everything that
-tokfsm does fast is checked against this file, so it is written for reading: no tables,
-no automata, no shared code. It was written from the design page alone.
+Turns (schema, options, tokens) into the exact mask after any prefix: no tables, no automata.
 
 How it works
     A *conjunction* is an ordered tuple of schema nodes that all bind the same value.
@@ -28,11 +26,13 @@ Readings of the design that this file pins
       while it admits a number that begins with these digits and has no exponent. A number
       of `enum` or `const` that the schema writes with a point, as 2.0, does not want an
       integer.
-    * A name is declared at a place if any branch that leads to it declares it, dead or alive      by now, provided that the branch can be satisfied; an escaped spelling of it is refused.
+    * A name is declared at a place if any branch that leads to it declares it, dead or alive by now, provided that the branch can be satisfied; an escaped spelling of it is refused.
     * Each object or array in an `enum` is an alternative of its own from its bracket on.
     * `additional_properties="closed"` closes each alternative by itself.
 
-Cost: a few microseconds to a millisecond a byte. Absent: every keyword beyond
+Cost: a few microseconds to a millisecond a byte. Absent: every keyword beyond these (`Unsupported`).
+
+Source: RFC 8259; JSON Schema 2020-12 Core and Validation; the design's sections 2 and 3.
 """
 
 from __future__ import annotations

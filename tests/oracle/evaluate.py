@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from .nodes import FALSE, TRUE, Node, Nodes
+from .text import canon, is_number, number
 
 Type = frozenset[int]
 MOST = 8    # values of a type that are looked at, where items are compared
@@ -228,7 +229,7 @@ class Evaluator:
                     node.names is not None and self.evaluated(node.names, Scalar("string", name)) is None):
                 bad.add(n)
             if node.unevaluated_members is not None and node.unevaluated_members not in accepts:
-                left.add((n, frozenset(m for m in place.closure if self.own_member(self.nodes[m], name))))
+                left.add((n, frozenset(m for m in place.closure if self._evaluates_member(self.nodes[m], name))))
         return frozenset(bad), frozenset(left), frozenset({name}) & self.asked_names(place.closure)
 
     def asked_names(self, among: Any) -> set[str]:
@@ -313,5 +314,37 @@ class Evaluator:
                 left.add((n, frozenset(m for m in place.closure if self._evaluates_item(self.nodes[m], i, accepts))))
         return frozenset(bad), frozenset(left), holders
 
+    def _evaluates_member(self, node: Node, name: str) -> bool:
+        return node.equals is None and bool(self.own_member(node, name))    # enum and const evaluate nothing
+
     def _evaluates_item(self, node: Node, i: int, accepts: frozenset[int]) -> bool:
-        return self.own_item(node, i) is not None or (self.nodes.draft == "2020-12" and node.contains in accepts)
+        return node.equals is None and (self.own_item(node, i) is not None or (
+            self.nodes.draft == "2020-12" and node.contains in accepts))
+
+    # ---- whole values ----
+
+    def whole(self, place: Place, value: Any) -> Type:
+        """The type of a whole JSON value; numbers are exact."""
+        if isinstance(value, dict):
+            seen: Any = self.empty(place, "object")
+            for name, v in value.items():
+                seen = self.add_member(place, seen, name, self.whole(self.member_place(place, name), v))
+        elif isinstance(value, list):
+            seen, items = self.empty(place, "array"), [canon(v) for v in value]
+            for v in value:
+                seen = self.add_item(place, seen, self.whole(self.item_place(place, seen.n), v))
+            seen = seen._replace(twice=len(set(items)) < len(items))
+        elif is_number(value):
+            seen = Scalar("number", number(value), not isinstance(value, int))
+        else:
+            seen = Scalar({str: "string", bool: "boolean"}.get(type(value), "null"), value)
+        return self.type_of(place, seen)
+
+
+def valid(schema: Any, value: Any, draft: str = "2020-12", assert_formats: bool = True) -> bool:
+    """Whether a value is valid, by the rules of this file alone."""
+    nodes = Nodes(schema, draft, assert_formats)
+    rules = Evaluator(nodes)
+    if nodes.root in (TRUE, FALSE):
+        return nodes.root == TRUE
+    return nodes.root in rules.whole(rules.place((nodes.root,)), value)
