@@ -17,11 +17,11 @@ ITEMS = ("contains", "uniqueItems")
 UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 ALL = frozenset(COUNTS + BRANCHES + BOUNDS + STRINGS + NAMES + ITEMS + UNEVALUATED)
 
-PATTERNS = ("^a", "b$", "^[ab]*$", "^a|b$", "a.", "^(?:ab?)+$", "^[^a]", "^.{1,2}$", "1", "^$", "^a{2,3}$", "b+a?", "^\\w$",
-            "^[a-c]{2}", "\\d", "^(?:a|bb)$", "^..?$")
+PATTERNS = ("^a", "b$", "^[ab]*$", "^a|b$", "a.", "^(?:ab?)+$", "^[^a]", "^.{1,2}$", "1", "^$", "^a{2,3}$", "b+a?",
+            "^\\w$", "^[a-c]{2}", "\\d", "^(?:a|bb)$", "^..?$")
 FORMATS = ("date", "ipv4", "uuid", "json-pointer")
-SINCE = {"contains": "6", "propertyNames": "6", "if": "7", "dependentRequired": "2019-09", "dependentSchemas": "2019-09",
-         "unevaluatedProperties": "2019-09", "unevaluatedItems": "2019-09"}
+SINCE = {"contains": "6", "propertyNames": "6", "if": "7", "dependentRequired": "2019-09",
+         "dependentSchemas": "2019-09", "unevaluatedProperties": "2019-09", "unevaluatedItems": "2019-09"}
 DRAFTS = ("4", "6", "7", "2019-09", "2020-12")
 
 
@@ -68,8 +68,9 @@ def add_number(maker: Any, schema: dict[str, Any]) -> None:
 def name_schema(maker: Any) -> Any:
     r = maker.rng
     return r.choice((
-        {"pattern": r.choice(PATTERNS)}, {"maxLength": r.randint(0, 2)}, {"minLength": 1}, {"const": r.choice(maker.pool.names)},
-        {"enum": r.sample(maker.pool.names, 2)}, {"not": {"const": r.choice(maker.pool.names)}},
+        {"pattern": r.choice(PATTERNS)}, {"maxLength": r.randint(0, 2)}, {"minLength": 1},
+        {"const": r.choice(maker.pool.names)}, {"enum": r.sample(maker.pool.names, 2)},
+        {"not": {"const": r.choice(maker.pool.names)}},
         {"anyOf": [{"pattern": r.choice(PATTERNS)}, {"const": r.choice(maker.pool.names)}]}, False))
 
 

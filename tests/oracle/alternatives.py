@@ -26,7 +26,8 @@ Readings of the design that this file pins
       while it admits a number that begins with these digits and has no exponent. A number
       of `enum` or `const` that the schema writes with a point, as 2.0, does not want an
       integer.
-    * A name is declared at a place if any branch that leads to it declares it, dead or alive by now, provided that the branch can be satisfied; an escaped spelling of it is refused.
+    * A name is declared at a place if any branch that leads to it declares it, dead or alive
+      by now, provided that the branch can be satisfied; an escaped spelling of it is refused.
     * Each object or array in an `enum` is an alternative of its own from its bracket on.
     * `additional_properties="closed"` closes each alternative by itself.
 
@@ -40,8 +41,8 @@ from __future__ import annotations
 from typing import Any, Iterable
 
 from .alternatives_live import AlternativesLiveness
-from .alternatives_rules import Alternative, Conjunction, Entry, Frame, State
-from .base import CLOSERS, Alphabet, Undecided, Unsatisfiable
+from .alternatives_rules import Alternative, ArrayRules, Conjunction, Entry, Facts, Frame, ObjectRules, Open, State
+from .base import CLOSERS, Alphabet, Unsatisfiable
 from .text import COLON, COMMA, DIGITS, PENDING, QUOTE, WHITE, literal, read_char, read_number
 
 

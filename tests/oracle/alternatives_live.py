@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Iterator
 
 from .alternatives_rules import Alternative, Conjunction, Entry, Facts, Frame, ObjectRules, Open

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import islice
 from typing import Any, Iterable, Iterator
 
 from .text import PENDING, read_char, spellings

@@ -17,8 +17,9 @@ Where the spelling profile asks for live alternatives
     * A name is declared if some valid object of its place meets a node that declares it. Where
       only a branch that never holds, or a negation, speaks of it, an escaped spelling is doubtful.
     * A number may have a point if some completion has a fraction here, divisors left aside (a multiple
-      of 1 need not want an integer); an exponent, if any number can stand here. Where several alternatives lead here this is narrower or wider than the
-      profile, which asks each for itself: such bytes are doubtful, see `bounds_at`.
+      of 1 need not want an integer); an exponent, if any number can stand here. Where several
+      alternatives lead here this is narrower or wider than the profile, which asks each for itself:
+      such bytes are doubtful, see `bounds_at`.
 
 Source: JSON Schema 2020-12 Core and Validation, and the earlier drafts; RFC 8259.
 """
@@ -142,7 +143,8 @@ class ValuesOracle(ValuesLiveness):
             if len(types) > 1 or frame.unique:
                 raise Undecided("a number too large or small to be held")
             return self._finish(frame, ("number", frame.text), types.pop())
-        value, pointed = Fraction(Decimal(frame.text.decode())), parts.fraction is not None or parts.exponent is not None
+        value = Fraction(Decimal(frame.text.decode()))
+        pointed = parts.fraction is not None or parts.exponent is not None
         return self._finish(frame, ("number", value), self.number_type(frame.place, value, pointed))
 
     def _can_stand(self, frame: Frame, t: Type) -> bool:
@@ -159,7 +161,8 @@ class ValuesOracle(ValuesLiveness):
         if any(not whole for _, whole in self.numbers_from(place, text, self.all_bytes).keys() & set(begun)):
             return True
         fractions = [k for k in self.all_numbers(place, True) if not k[1] and self._can_stand(frame, k[0])]
-        if not fractions and not any(self._can_stand(frame, self.number_type(place, v, True)) for v in self._pointed(place)):
+        pointed = [v for v in self._pointed(place) if self._can_stand(frame, self.number_type(place, v, True))]
+        if not fractions and not pointed:
             return False
         return True if frame.single else None
 

@@ -232,7 +232,8 @@ class ValuesLiveness(Values):
         alike = frame.asked[2] is None and not any(n.startswith(frame.content) for n in frame.taken)
         if alike and all((kind, id(a)) in frame.keys for kind in a.satisfiable.get(known, [()])):
             return [("", kind) for kind in a.satisfiable[known]]
-        found = self.names_from(frame.place, (frame.asked, frame.content, frame.pending), frame.taken, a, len(frame.taken) + 1)
+        begun = (frame.asked, frame.content, frame.pending)
+        found = self.names_from(frame.place, begun, frame.taken, a, len(frame.taken) + 1)
         if alike:
             a.satisfiable[known] = list(found)
         return [(names[0], kind) for kind, names in found.items()]
@@ -254,8 +255,8 @@ class ValuesLiveness(Values):
             if parts.fraction is None:
                 return whole.startswith(parts.whole) and a.has(
                     whole[len(parts.whole):] + (b"." + fraction if fraction else b""))
-            return whole == parts.whole and fraction.ljust(len(parts.fraction), b"0").startswith(parts.fraction) and a.has(
-                fraction[len(parts.fraction):] or (b"" if parts.fraction else b"0"))
+            begins = whole == parts.whole and fraction.ljust(len(parts.fraction), b"0").startswith(parts.fraction)
+            return begins and a.has(fraction[len(parts.fraction):] or (b"" if parts.fraction else b"0"))
         if frame.kind in ("object", "array") and value[0] == frame.kind:
             raise Undecided("a container beside one that it may come to equal")
         return False

@@ -179,7 +179,8 @@ class Evaluator:
             return all({">=": v >= b, "<=": v <= b, ">": v > b, "<": v < b}[sign] for sign, b in node.bounds) and all(
                 seen.undivided or (v / d).denominator == 1 for d in node.divisors)
         if seen.kind == "string":
-            return (node.min_length <= len(seen.value) and (node.max_length is None or len(seen.value) <= node.max_length)
+            n_chars = len(seen.value)
+            return (node.min_length <= n_chars and (node.max_length is None or n_chars <= node.max_length)
                     and all(p.matches(seen.value) for p in node.patterns))
         if seen.kind == "object":
             return (n not in seen.bad and seen.present.issuperset(node.required) and node.min_members <= seen.n

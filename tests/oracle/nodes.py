@@ -19,8 +19,8 @@ DRAFTS = ("4", "6", "7", "2019-09", "2020-12")
 FROM = {  # the first draft that knows a keyword
     "const": "6", "contains": "6", "propertyNames": "6", "if": "7", "then": "7", "else": "7",
     "minContains": "2019-09", "maxContains": "2019-09", "dependentRequired": "2019-09", "dependentSchemas": "2019-09",
-    "unevaluatedProperties": "2019-09", "unevaluatedItems": "2019-09", "prefixItems": "2020-12", "$dynamicRef": "2020-12",
-    "$recursiveRef": "2019-09"}
+    "unevaluatedProperties": "2019-09", "unevaluatedItems": "2019-09", "prefixItems": "2020-12",
+    "$dynamicRef": "2020-12", "$recursiveRef": "2019-09"}
 TO = {"dependencies": "7", "additionalItems": "2019-09", "$recursiveRef": "2019-09"}
 REFUSED = ("$dynamicRef", "$recursiveRef")
 
@@ -173,7 +173,8 @@ class Nodes:
             node.dependents.append((name, asked, TRUE) if isinstance(asked, list) else (name, [], self.of(asked)))
 
     def read_scalars(self, node: Node, said: dict[str, Any]) -> None:
-        for keyword, sign in (("minimum", ">="), ("maximum", "<="), ("exclusiveMinimum", ">"), ("exclusiveMaximum", "<")):
+        for keyword, sign in (("minimum", ">="), ("maximum", "<="),
+                              ("exclusiveMinimum", ">"), ("exclusiveMaximum", "<")):
             if is_number(said.get(keyword)):
                 node.bounds.append((sign, number(said[keyword])))
             elif said.get(keyword) is True:  # draft 4: it sharpens the bound beside it

@@ -48,7 +48,8 @@ class Measures(NamedTuple):
             stands = tuple(2 if len(whole) > len(w) else compare(whole, w[:len(whole)]) for w, _ in self.constants)
             left = tuple(int(whole or b"0") % n for n, _ in self.divisors)
             return t.negative, whole in (b"", b"0") and whole, min(len(whole), self.n_whole), stands, left
-        stands = tuple(compare((len(whole), whole), (len(w), w)) or 3 * compare(rest, f.ljust(len(rest), b"0")[:len(rest)])
+        n = len(rest)
+        stands = tuple(compare((len(whole), whole), (len(w), w)) or 3 * compare(rest, f.ljust(n, b"0")[:n])
                        for w, f in self.constants)
         left = tuple((int(whole + rest[:p]) % n, bool(rest[p:].strip(b"0"))) for n, p in self.divisors)
         return t.negative, min(len(rest), self.n_fraction), stands, left, bool(rest.strip(b"0")), "fraction"

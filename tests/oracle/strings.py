@@ -54,7 +54,7 @@ class Strings(Base):
     """Strings over an alphabet."""
 
     def characters(self, asked: Questions, begun: bytes, a: Alphabet, most: int) -> list[list[str]]:
-        """Characters that can be written, after the bytes of one that came: of each kind, `most` at least if there are."""
+        """Characters that can be written, after the bytes of one that came: up to `most` of each kind."""
         key = ("characters", asked, begun, most)
         if key not in a.satisfiable:
             told = asked.characters()

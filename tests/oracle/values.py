@@ -193,7 +193,8 @@ class Values(Strings, Numbers):
 
     # ---- objects ----
 
-    def whole_objects(self, place: Place, sums: dict[Members, list[Any]], a: Alphabet, depth: int, added: bool) -> Table:
+    def whole_objects(self, place: Place, sums: dict[Members, list[Any]], a: Alphabet, depth: int,
+                      added: bool) -> Table:
         """Close them; `added`: only those that got a member."""
         table: Table = {}
         if a.has(self._required_gap("close", "after", depth) + b"}"):
@@ -241,8 +242,8 @@ class Values(Strings, Numbers):
             changed = False
             for names in endless:
                 before = base if one else found
-                changed |= self.with_member(
-                    place, before, names, self.part_table(self.rules.member_place(place, names[0]), a), found) and not one
+                table = self.part_table(self.rules.member_place(place, names[0]), a)
+                changed |= self.with_member(place, before, names, table, found) and not one
         return found
 
     def n_names(self, taken: frozenset[str]) -> int:
@@ -295,7 +296,8 @@ class Values(Strings, Numbers):
 
         def kind(name: str) -> Any:
             own = tuple(tuple(self.rules.own_member(n, name)) for n in nodes)
-            fits = tuple(n.names is None or self.rules.evaluated(n.names, Scalar("string", name)) is not None for n in nodes)
+            fits = tuple(n.names is None or self.rules.evaluated(n.names, Scalar("string", name)) is not None
+                         for n in nodes)
             return name in mentioned, own, fits
 
         found = self.reach(asked, begun, a, limit, kind)
@@ -306,9 +308,10 @@ class Values(Strings, Numbers):
         key = ("names", place, taken)
         if key not in a.satisfiable:
             begun = (self.name_questions(place).start(), "", b"")
-            a.satisfiable[key] = list(self.names_from(place, begun, taken, a, self.n_names(taken) + len(taken)).values())
-        found: list[list[str]] = a.satisfiable[key]
-        return found
+            found = self.names_from(place, begun, taken, a, self.n_names(taken) + len(taken))
+            a.satisfiable[key] = list(found.values())
+        classes: list[list[str]] = a.satisfiable[key]
+        return classes
 
     # ---- arrays ----
 

@@ -17,7 +17,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     out = run(arguments.pairs, arguments.seed)
-    print(f"{out.pairs} pairs of {out.schemas} schemas; {out.valid} valid; schemas refused by name: {sum(out.refused.values())}")
+    print(f"{out.pairs} pairs of {out.schemas} schemas; {out.valid} valid; "
+          f"schemas refused by name: {sum(out.refused.values())}")
     for keyword, n in out.refused.most_common():
         print(f"  refused {n:6}  {keyword}")
     for kind, n in out.classes.most_common():

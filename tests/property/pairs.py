@@ -23,11 +23,12 @@ import tokfsm
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from oracle import Unsupported  # noqa: E402
 from oracle.evaluate import valid  # noqa: E402
-from schema_keywords import ALL  # noqa: E402
+from schema_keywords import ALL, BOUNDS  # noqa: E402
 from schemas import RICH, TINY, Pool, SchemaMaker, Witness, draft_of  # noqa: E402
 
 BYTES = tokfsm.Vocabulary.from_bytes([bytes([b]) for b in range(256)])
-EXAMPLES = {"date": "2024-02-29", "ipv4": "127.0.0.1", "uuid": "2eb8aa08-aa98-11ea-b4aa-73b441d16380", "json-pointer": "/a/~0"}
+EXAMPLES = {"date": "2024-02-29", "ipv4": "127.0.0.1", "uuid": "2eb8aa08-aa98-11ea-b4aa-73b441d16380",
+            "json-pointer": "/a/~0"}
 RS = {"4": jsonschema_rs.Draft4Validator, "6": jsonschema_rs.Draft6Validator, "7": jsonschema_rs.Draft7Validator,
       "2019-09": jsonschema_rs.Draft201909Validator, "2020-12": jsonschema_rs.Draft202012Validator}
 
@@ -64,7 +65,8 @@ class Near:
         kinds = schema.get("type") or r.choice([k for k, keys in HINTS.items() if keys & schema.keys()] or ["any"])
         kind = r.choice(kinds) if isinstance(kinds, list) else kinds
         make: dict[str, Callable[[dict[str, Any], int], Any]] = {
-            "object": self.object, "array": self.array, "string": self.string, "number": self.number, "integer": self.number}
+            "object": self.object, "array": self.array, "string": self.string, "number": self.number,
+            "integer": self.number}
         if kind in make:
             return make[kind](schema, depth)
         return {"null": None, "boolean": r.random() < 0.5}.get(kind, self.any(1))
@@ -97,15 +99,16 @@ class Near:
             return EXAMPLES[schema["format"]]
         low, high = schema.get("minLength", 0), schema.get("maxLength", 5)
         tried = [self.rng.choice(self.pool.strings)] + [
-            "".join(self.rng.choice("aabbc1é") for _ in range(self.rng.randint(low, max(low, high)))) for _ in range(12)]
+            "".join(self.rng.choice("aabbc1é") for _ in range(self.rng.randint(low, max(low, high))))
+            for _ in range(12)]
         fits = [t for t in tried if low <= len(t) <= high and re.search(schema.get("pattern", ""), t)]
         return self.rng.choice(fits or tried)
 
     def number(self, schema: dict[str, Any], _depth: int) -> Any:
         r = self.rng
-        edges = [v for k, v in schema.items() if k in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
-                 and not isinstance(v, bool)]
-        found = r.choice([*edges, *(e + d for e in edges for d in (1, -1, 0.25)), *self.pool.numbers, r.randint(-20, 130)])
+        edges = [v for k, v in schema.items() if k in BOUNDS and not isinstance(v, bool)]
+        beside = [e + d for e in edges for d in (1, -1, 0.25)]
+        found = r.choice([*edges, *beside, *self.pool.numbers, r.randint(-20, 130)])
         return int(found) if schema.get("type") == "integer" and r.random() < 0.8 else found
 
     def object(self, schema: dict[str, Any], depth: int) -> dict[str, Any]:
@@ -171,7 +174,8 @@ class Near:
         return self.any(1)
 
 
-HINTS = {"object": {"properties", "required", "patternProperties", "additionalProperties", "unevaluatedProperties", "minProperties"},
+HINTS = {"object": {"properties", "required", "patternProperties", "additionalProperties", "unevaluatedProperties",
+                    "minProperties"},
          "array": {"items", "prefixItems", "contains", "unevaluatedItems", "uniqueItems", "minItems"},
          "string": {"pattern", "minLength", "maxLength"}, "number": {"minimum", "maximum", "multipleOf"}}
 
@@ -266,11 +270,13 @@ def ours_alone(said: dict[str, bool]) -> bool:
     return len(ours) > 1 or not ours & {said["jsonschema"], said["jsonschema_rs"]}
 
 
+NAMED = ALL | {"enum", "const", "properties", "items", "prefixItems", "$ref", "anyOf", "allOf", "additionalProperties",
+               "required", "type"}
+
+
 def keywords_of(schema: Any) -> set[str]:
     if isinstance(schema, dict):
-        return {k for k in schema if k in ALL | {"enum", "const", "properties", "items", "prefixItems", "$ref", "anyOf", "allOf",
-                                                 "additionalProperties", "required", "type"}}.union(
-            *(keywords_of(v) for v in schema.values()))
+        return {k for k in schema if k in NAMED}.union(*(keywords_of(v) for v in schema.values()))
     return set().union(*(keywords_of(v) for v in schema)) if isinstance(schema, list) else set()
 
 
@@ -305,8 +311,8 @@ def run(n_pairs: int, seed: int, per_schema: int = 40, keywords: Any = ALL) -> O
             out.valid += said["jsonschema"]
             if len(set(said.values())) > 1:
                 small = minimal(schema, value, said)
-                kind = (f"valid: {', '.join(sorted(k for k in said if said[k]))}; not: "
-                        f"{', '.join(sorted(k for k in said if not said[k]))}; {', '.join(sorted(keywords_of(small[0])))}")
+                yes, no = (", ".join(sorted(k for k in said if said[k] == v)) for v in (True, False))
+                kind = f"valid: {yes}; not: {no}; {', '.join(sorted(keywords_of(small[0])))}"
                 out.classes[kind] += 1
                 out.examples.setdefault(kind, (*small, said))
                 break   # one of a schema is enough
