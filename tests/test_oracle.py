@@ -169,3 +169,18 @@ def test_what_may_follow(schema: Any, prefix: bytes, asked: bytes, expected: byt
     except Unsatisfiable:
         mask = set()
     assert {b for b in asked if b in mask} == set(expected)
+
+
+def test_exponents_reach_beyond_the_digits_of_a_number() -> None:
+    """Under `max_digits` a bound out of their reach still constrains the value: 1e9 > 100."""
+    for schema in ({"type": "number", "maximum": 100}, {"not": {"const": 1000}}):
+        oracle = ValuesOracle(schema, tokens=EVERY, max_digits=2)
+        assert oracle.is_complete(b"9.9") and not oracle.is_complete(b"9.9E9")
+    assert ValuesOracle({"type": "number"}, tokens=EVERY, max_digits=2).is_complete(b"9.9E9")
+
+
+def test_names_that_only_an_enum_admits_are_literals() -> None:
+    names = {"anyOf": [{"const": "ab"}, {"pattern": "^b"}]}
+    oracle = ValuesOracle({"type": "object", "propertyNames": names}, tokens=EVERY)
+    assert oracle.is_complete(b'{"ab":1}') and oracle.is_complete(b'{"\\u0062":1}')
+    assert not oracle.is_complete(b'{"\\u0061b":1}') and not oracle.is_live(b'{"\\u0061')

@@ -16,6 +16,7 @@ Where the spelling profile asks for live alternatives
       the schema, could stand here in some completion.
     * A name is declared if some valid object of its place meets a node that declares it. Where
       only a branch that never holds, or a negation, speaks of it, an escaped spelling is doubtful.
+    * A name with which `propertyNames` compares is a literal where its twin would fit otherwise.
     * A number may have a point if some completion has a fraction here, divisors left aside (a multiple
       of 1 need not want an integer); an exponent, if any number can stand here. Where several
       alternatives lead here this is narrower or wider than the profile, which asks each for itself:
@@ -160,7 +161,7 @@ class ValuesOracle(ValuesLiveness):
             return False
         if any(not whole for _, whole in self.numbers_from(place, text, self.all_bytes).keys() & set(begun)):
             return True
-        fractions = [k for k in self.all_numbers(place, True) if not k[1] and self._can_stand(frame, k[0])]
+        fractions = [k for k in self.all_numbers(place, True, True) if not k[1] and self._can_stand(frame, k[0])]
         pointed = [v for v in self._pointed(place) if self._can_stand(frame, self.number_type(place, v, True))]
         if not fractions and not pointed:
             return False
@@ -211,6 +212,8 @@ class ValuesOracle(ValuesLiveness):
             if any(name in self.nodes[n].properties or name in self.nodes[n].required for n in self._surely(frame)):
                 return None
             doubtful += 1
+        elif frame.text != literal(name) and not self.free_name(frame.place, name):
+            return None
         return frame.with_(phase="colon", key=name, position=position, text=b"", content="", doubtful=doubtful)
 
     def _surely(self, frame: Frame) -> frozenset[int]:

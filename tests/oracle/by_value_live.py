@@ -122,10 +122,11 @@ class ValuesLiveness(Values):
                 merge(table, t, [("number", v) for v in values], frame.place.most)
         return table
 
-    def all_numbers(self, place: Place, undivided: bool = False) -> dict[tuple[Type, bool], list[Fraction]]:
-        key = ("numbers", place, undivided)
+    def all_numbers(self, place: Place, undivided: bool = False,
+                    short: bool = False) -> dict[tuple[Type, bool], list[Fraction]]:
+        key = ("numbers", place, undivided, short)
         if key not in self.all_bytes.satisfiable:
-            self.all_bytes.satisfiable[key] = self.numbers_from(place, b"", self.all_bytes, undivided)
+            self.all_bytes.satisfiable[key] = self.numbers_from(place, b"", self.all_bytes, undivided, short)
         found: dict[tuple[Type, bool], list[Fraction]] = self.all_bytes.satisfiable[key]
         return found
 
@@ -233,7 +234,7 @@ class ValuesLiveness(Values):
         if alike and all((kind, id(a)) in frame.keys for kind in a.satisfiable.get(known, [()])):
             return [("", kind) for kind in a.satisfiable[known]]
         begun = (frame.asked, frame.content, frame.pending)
-        found = self.names_from(frame.place, begun, frame.taken, a, len(frame.taken) + 1)
+        found = self.names_from(frame.place, begun, frame.taken, a, len(frame.taken) + 1, frame.text)
         if alike:
             a.satisfiable[known] = list(found)
         return [(names[0], kind) for kind, names in found.items()]

@@ -59,14 +59,14 @@ class Numbers(Base):
     """Numbers over an alphabet, without exponents: only where nobody looks at the value may one have an exponent."""
 
     def number_reach(self, asked: Measures, text: bytes, a: Alphabet, most: int,
-                     kind: Callable[[NumberText], Any]) -> dict[Any, list[Fraction]]:
+                     kind: Callable[[NumberText], Any], max_digits: int | None) -> dict[Any, list[Fraction]]:
         """The kinds of all numbers that begin so, and `most` of each; fewer are all there are."""
         have: dict[Any, int] = {}
         kinds: dict[Any, Any] = {}
         found: dict[Any, list[Fraction]] = {}
         queue = [text]
         for t in queue:     # grows while it is read
-            parts = read_number(t, self.max_digits)
+            parts = read_number(t, max_digits)
             if parts is not None and parts.exponent is None and parts.complete:
                 key = asked.alike(parts)
                 if key not in kinds:
@@ -76,7 +76,7 @@ class Numbers(Base):
                     of_kind.append(parts.value)
             for byte in sorted(a.bytes.intersection(b"0123456789.-")):
                 longer = t + bytes([byte])
-                parts = read_number(longer, self.max_digits)
+                parts = read_number(longer, max_digits)
                 if parts is None:
                     continue
                 key = asked.alike(parts)

@@ -58,11 +58,11 @@ class Values(Strings, Numbers):
         patterns = dict.fromkeys(p for n in nodes for p in n.patterns)
         return Questions(tuple(patterns), max(lengths), constants)
 
-    def measures(self, place: Place) -> Measures:
+    def measures(self, place: Place, max_digits: int | None) -> Measures:
         nodes = [self.nodes[n] for n in place.closure]
         constants = {n.equals[1] for n in nodes if n.equals is not None and n.equals[0] == "number"}
         return Measures.of(constants | {v for n in nodes for _, v in n.bounds}, {d for n in nodes for d in n.divisors},
-                           self.max_digits)
+                           max_digits)
 
     def word_type(self, place: Place, value: Any) -> Type:
         return self.rules.type_of(place, Scalar("null" if value is None else "boolean", value))
@@ -92,14 +92,18 @@ class Values(Strings, Numbers):
         return table
 
     def numbers_from(self, place: Place, text: bytes, a: Alphabet,
-                     undivided: bool = False) -> dict[tuple[Type, bool], list[Fraction]]:
-        """Numbers that begin so, by type and whether they are whole; `undivided`: with no regard to divisors."""
+                     undivided: bool = False, short: bool = True) -> dict[tuple[Type, bool], list[Fraction]]:
+        """Numbers that begin so, by type and whether they are whole.
+
+        `undivided`: with no regard to divisors; `short`: of no more than `max_digits`.
+        """
 
         def kind(parts: NumberText) -> tuple[Type, bool]:
             t = self.number_type(place, parts.value, parts.fraction is not None, undivided)
             return t, parts.value.denominator == 1
 
-        return self.number_reach(self.measures(place), text, a, place.most, kind)
+        max_digits = self.max_digits if short else None
+        return self.number_reach(self.measures(place, max_digits), text, a, place.most, kind, max_digits)
 
     def scalars(self, place: Place, a: Alphabet) -> Table:
         table: Table = {}
@@ -289,20 +293,33 @@ class Values(Strings, Numbers):
         return Questions(tuple(patterns), longest, constants)
 
     def names_from(self, place: Place, begun: tuple[Any, str, bytes], taken: frozenset[str],
-                   a: Alphabet, limit: int) -> dict[Any, list[str]]:
+                   a: Alphabet, limit: int, text: bytes = b"") -> dict[Any, list[str]]:
         """Names that no node mentions and that begin so, by class: `limit` at most, with those taken."""
         asked, mentioned = self.name_questions(place), set(self.mentioned(place))
         nodes = [self.nodes[n] for n in place.closure]
 
         def kind(name: str) -> Any:
             own = tuple(tuple(self.rules.own_member(n, name)) for n in nodes)
-            fits = tuple(n.names is None or self.rules.evaluated(n.names, Scalar("string", name)) is not None
-                         for n in nodes)
-            return name in mentioned, own, fits
+            free = a.loose or self.free_name(place, name)
+            return name in mentioned, own, self.fitting_names(place, name), free or name
 
-        found = self.reach(asked, begun, a, limit, kind)
+        found: dict[Any, list[str]] = {}
+        for (known, own, fits, free), names in self.reach(asked, begun, a, limit, kind).items():
+            if free is True:
+                merge(found, (known, own, fits), names, limit)
+            else:
+                merge(found, (known, own, fits), self.literals([free], text, a), limit)
         fresh = {k: [n for n in names if n not in taken] for k, names in found.items() if not k[0]}
         return {k: names for k, names in fresh.items() if names}
+
+    def fitting_names(self, place: Place, name: str, twin: bool = False) -> tuple[bool, ...]:
+        asked = [self.nodes[n].names for n in place.closure]
+        seen = Scalar("string", name, twin=twin)
+        return tuple(n is None or self.rules.evaluated(n, seen) is not None for n in asked)
+
+    def free_name(self, place: Place, name: str) -> bool:
+        """Whether a name may be escaped: it does not matter that `propertyNames` compares with it."""
+        return self.fitting_names(place, name) == self.fitting_names(place, name, True)
 
     def other_names(self, place: Place, taken: frozenset[str], a: Alphabet) -> list[list[str]]:
         key = ("names", place, taken)
