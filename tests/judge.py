@@ -276,7 +276,7 @@ def _rust_formats() -> dict[str, Callable[[Any], bool]]:
 
 
 @functools.lru_cache(maxsize=1)
-def _python_formats() -> jsonschema.FormatChecker:
+def python_formats() -> jsonschema.FormatChecker:
     theirs = jsonschema.Draft202012Validator.FORMAT_CHECKER
 
     def check(name: str, other: Callable[[Any], bool], value: str) -> bool:
@@ -342,7 +342,7 @@ class Judge:
     def __init__(self, schema: Any, draft: str | None = None, *, formats: bool = True) -> None:
         self.schema = exact(schema)
         self.draft = draft or draft_of(self.schema)
-        self._python = VALIDATORS[self.draft](self.schema, format_checker=_python_formats() if formats else None)
+        self._python = VALIDATORS[self.draft](self.schema, format_checker=python_formats() if formats else None)
         self._rulings = adjudications().get(_key(self.schema), {})
         # With 2019-09, jsonschema 4.26 loses names that additionalProperties has evaluated (Core 9.3.2.3).
         self._python_abstains = self.draft == "2019-09" and _has_keyword(

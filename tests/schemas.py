@@ -1,8 +1,8 @@
 """Random schemas, options, vocabularies and values for the tests, and the witness that judges values.
 
-The schemas use the keywords of the oracle only, and lean to what breaks engines: branches
-that overlap, recursion, open beside closed objects, `enum` and `const` of objects, names that
-are prefixes of each other. Everything is drawn from a `random.Random`, so a seed is a case.
+The schemas lean to what breaks engines: branches that overlap, recursion, open beside closed
+objects, `enum` and `const` of objects, names that are prefixes of each other. `keywords` adds any
+of `schema_keywords.ALL`. Everything is drawn from a `random.Random`, so a seed is a case.
 
 The witness is the judge of `judge.py`: two validators that must agree, fed exact decimals.
 """
@@ -13,10 +13,11 @@ import json
 import os
 import random
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Iterable
 
 from judge import Judge as Witness
-from judge import strict_json
+from judge import draft_of, strict_json
+from schema_keywords import add_branches, add_keywords, add_unevaluated
 
 __all__ = ["PIECES", "RICH", "TINY", "Pool", "Probe", "SchemaMaker", "Splitter", "Witness", "engines", "make_options",
            "make_tokens", "row_ids", "strict_json"]
@@ -57,8 +58,9 @@ COUNTED: tuple[Any, ...] = (
 class SchemaMaker:
     """Draws one schema, with definitions that may refer to each other and to the root."""
 
-    def __init__(self, rng: random.Random, pool: Pool = RICH, *, draft: str = "2020-12") -> None:
-        self.rng, self.pool, self.draft = rng, pool, draft
+    def __init__(self, rng: random.Random, pool: Pool = RICH, *, draft: str = "2020-12",
+                 keywords: Iterable[str] = ()) -> None:
+        self.rng, self.pool, self.draft, self.keywords = rng, pool, draft, frozenset(keywords)
         self.n_definitions = rng.choice((0, 0, 1, 2))
 
     def make(self, depth: int = 3) -> Any:
@@ -82,6 +84,10 @@ class SchemaMaker:
 
     def schema(self, depth: int, first_definition: int) -> Any:
         """A schema of a value; references for the same value lead to later definitions only."""
+        if self.keywords and depth > 0:
+            branches = add_branches(self, depth, first_definition)
+            if branches is not None:
+                return branches
         r, p = self.rng, self.rng.random()
         if p < 0.07:
             return r.choice((True, True, False, {}))
@@ -93,9 +99,14 @@ class SchemaMaker:
             return {"const": self.value(depth)}
         if p < 0.42 and first_definition < self.n_definitions:
             ref = {"$ref": f"#/$defs/d{r.randrange(first_definition, self.n_definitions)}"}
-            return ref if r.random() < 0.5 else {**ref, **self.typed(depth, "object")}
+            if r.random() < 0.5:
+                ref = {**ref, **self.typed(depth, "object")}
+            add_unevaluated(self, ref, depth)
+            return ref
         if p < 0.46 and depth > 0:
-            return {"allOf": [self.typed(depth - 1, "object"), self.schema(depth - 1, first_definition)]}
+            both = {"allOf": [self.typed(depth - 1, "object"), self.schema(depth - 1, first_definition)]}
+            add_unevaluated(self, both, depth)
+            return both
         if p < 0.50:
             return {**self.typed(depth, "object"), **self.typed(depth, "array"), **self.typed(depth, "string"),
                     "type": r.sample(["object", "array", "string", "number", "integer", "null", "boolean"], 3)}
@@ -126,6 +137,7 @@ class SchemaMaker:
         if r.random() < 0.3:
             union.update(self.typed(depth - 1, kind if kind in ("object", "array", "string") else "object"))
             union.pop("type", None)
+        add_unevaluated(self, union, depth)
         return union
 
     def vary(self, schema: dict[str, Any], depth: int) -> dict[str, Any]:
@@ -173,6 +185,8 @@ class SchemaMaker:
                 schema["additionalProperties"] = False
             elif p < 0.6:
                 schema["additionalProperties"] = self.child(depth)
+        if self.keywords:
+            add_keywords(self, schema, kind, depth)
         return schema
 
     def number(self) -> Any:
