@@ -22,7 +22,8 @@ demo: $(VENV)/model
 
 test: $(VENV)/test
 	@$(MAKE) --no-print-directory $(VENV)/model || echo "no model here: its tests will be skipped"
-	$(BIN)/python -m pytest $(ARGS)
+	@test -d ../shared/json-schema-test-suite/tests || $(MAKE) --no-print-directory $(VENV)/json-schema-test-suite
+	TOKFSM_CI=1 $(BIN)/python -m pytest $(ARGS)
 
 lint: $(VENV)/lint
 	$(CC) $(STRICT) -fsyntax-only $(filter %.c,$(CORE))
@@ -45,6 +46,10 @@ $(VENV)/built: $(VENV)/tools $(CORE)
 $(VENV)/test: $(VENV)/built
 	$(PIP) install 'tokfsm[test]'
 	@touch $@
+
+# Where ../shared is not there: the package `jsonschema` ships the official suite in its source.
+$(VENV)/json-schema-test-suite: $(VENV)/test
+	$(BIN)/python -m tests.conformance --fetch
 
 $(VENV)/lint: $(VENV)/built
 	$(PIP) install 'tokfsm[lint]'

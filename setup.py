@@ -28,9 +28,9 @@ SOURCES = {
     "engine": "automaton bound bound_names budget_mask cache content content_cost counters edits frames items "
               "items_plan machine mask match members_plan name_content name_cost options plan reach room search "
               "spelling step step_string text unique walk walk_content",
-    "lower": "build content_states cost count disjoint domain equal_items evaluate expand explore kinds literals "
-             "name_classes names negate number_facts number_states numbers obligations patterns satisfiable strings "
-             "values witnesses",
+    "lower": "alike alternatives build choices content_states cost count domain equal_items evaluate expand "
+             "explore hopeless kinds literals name_classes names negate negate_unevaluated number_facts "
+             "number_states numbers obligations patterns prune satisfiable strings unevaluated values witnesses",
     "artifact": "open read_content read_machine write write_content",
     "matcher": "accept fill matcher row",
     "": "api_compile api_runtime",

@@ -228,7 +228,7 @@ class Witness:
             return None
         try:
             why = judge(value)
-        except witness.NoWitnessError:
+        except (witness.NoWitnessError, witness.Disagreement):
             self._counts["completions without witness"] += 1
             return None
         self._counts["completions judged valid"] += why is None

@@ -1,8 +1,9 @@
 """Do patterns mean what an ECMA-262 engine says they mean?
 
-    python bench/regex_witness.py [--seed N] [--random N] [--real N] [FILE.jsonl.gz ...]
+    python bench/regex_witness.py [--seed N] [--random N] [--strings N] [--quickjs] [FILE.jsonl.gz ...]
 
-Builds csrc/{base,regex,automaton} as one shared library with cc and compares it with node:
+Builds csrc/{base,regex,automaton} as one shared library with cc and compares it with an ECMA-262
+engine, node or, where there is none or with --quickjs, the package python-quickjs-ng:
 the flag u first, no flag where u refuses the pattern (Annex B). Random patterns over a small
 alphabet times random strings; then every pattern of the schemas in FILEs times strings made
 from it: walks through its automaton, mutations of them, and strings of its own characters.
@@ -14,11 +15,13 @@ import ctypes
 import gzip
 import json
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 NODE = r"""
@@ -56,6 +59,60 @@ process.stdin.on("end", () => {
   process.stdout.write(out.join("\n"));
 });
 """
+
+QUICKJS = r"""
+function answer(line) {
+  const { pattern, strings } = JSON.parse(line);
+  let regex = null, flag = "u";
+  try { regex = new RegExp(pattern, "uy"); } catch (e) {
+    flag = "";
+    try { regex = new RegExp(pattern, ""); } catch (e2) { return JSON.stringify({ flag: null, results: null }); }
+  }
+  return JSON.stringify({ flag, results: strings.map((s) => {
+    if (!regex.unicode) return regex.test(s);
+    for (let i = 0; i <= s.length; i += s.codePointAt(i) > 0xFFFF ? 2 : 1) {
+      regex.lastIndex = i;
+      if (regex.test(s)) return true;
+    }
+    return false;
+  }) });
+}
+"""
+
+#: Patterns, each with strings and our answers.
+Cases = list[tuple[str, list[str], list[bool]]]
+
+
+def by_node(cases: Cases) -> list[dict[str, Any]]:
+    lines = "\n".join(json.dumps({"pattern": p, "strings": s}) for p, s, _ in cases)
+    out = subprocess.run(["node", "-e", NODE], input=lines, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in out.stdout.split("\n")]
+
+
+def by_quickjs(cases: Cases) -> list[dict[str, Any]]:
+    import quickjs
+
+    found = []
+    for pattern, strings, _ in cases:
+        context = quickjs.Context()
+        context.eval(QUICKJS)
+        context.set_time_limit(1)
+        try:
+            found.append(json.loads(context.get("answer")(json.dumps({"pattern": pattern, "strings": strings}))))
+        except quickjs.JSException:  # "interrupted", or its stack is full
+            found.append({"flag": "slow", "results": None})
+    return found
+
+
+def engine(name: str | None = None) -> Any:
+    """The ECMA-262 engine at hand: node, else quickjs, else None."""
+    if name != "quickjs" and shutil.which("node"):
+        return by_node
+    try:
+        import quickjs  # noqa: F401
+    except ImportError:
+        return None
+    return by_quickjs
 
 
 class Error(ctypes.Structure):
@@ -230,15 +287,13 @@ def percentiles(name: str, seconds: list[float]) -> None:
     print(f"{name}: p50 {picks[0]:.1f}, p99 {picks[1]:.1f}, max {picks[2]:.1f} µs")
 
 
-def compare(title: str, cases: list[tuple[str, list[str], list[bool]]]) -> int:
-    lines = "\n".join(json.dumps({"pattern": p, "strings": s}) for p, s, _ in cases)
-    out = subprocess.run(["node", "-e", NODE], input=lines, capture_output=True, text=True, check=True)
+def compare(title: str, cases: Cases, ask: Any) -> int:
     wrong, plain, invalid, slow, n = 0, 0, 0, 0, 0
-    for (pattern, strings, ours), line in zip(cases, out.stdout.split("\n"), strict=True):
-        answer = json.loads(line)
+    name = ask.__name__.removeprefix("by_")
+    for (pattern, strings, ours), answer in zip(cases, ask(cases), strict=True):
         if answer["flag"] is None:
             invalid += 1
-            print("  node refuses", ascii(pattern))
+            print(f"  {name} refuses", ascii(pattern))
             continue
         if answer["flag"] == "slow":
             slow += 1
@@ -249,10 +304,36 @@ def compare(title: str, cases: list[tuple[str, list[str], list[bool]]]) -> int:
             if mine != theirs:
                 wrong += 1
                 if wrong <= 30:
-                    print(f"  {pattern!a} flag {answer['flag']!r} on {text!a}: tokfsm {mine}, node {theirs}")
+                    print(f"  {pattern!a} flag {answer['flag']!r} on {text!a}: tokfsm {mine}, {name} {theirs}")
     print(f"{title}: {len(cases)} patterns, {n} strings, {wrong} mismatches; "
-          f"{plain} by Annex B, {invalid} refused by node alone, {slow} took node over a second")
+          f"{plain} by Annex B, {invalid} refused by {name} alone, {slow} took it over a second")
     return wrong
+
+
+def random_cases(rng: random.Random, lib: ctypes.CDLL, n: int, n_strings: int) -> tuple[Cases, list[tuple[Any, ...]]]:
+    """Random patterns with strings and our answers; and what was refused, with the reasons."""
+    cases: Cases = []
+    refused = []
+    for _ in range(n):
+        text = alternatives(rng, 3)
+        try:
+            pattern = Pattern(lib, text, 3_000_000)
+            strings = [random_string(rng, LETTERS) for _ in range(n_strings)]
+            walks = [sample(rng, pattern, list("ab1_ ".encode()), 12) for _ in range(10)] if pattern.start else []
+            strings += [s for s in walks if s is not None]
+            cases.append((text, strings, [pattern.accepts(pattern.walk(s)) for s in strings]))
+        except Refused as error:
+            refused.append((text, *error.args))
+    return cases, refused
+
+
+def strings_for(rng: random.Random, pattern: Pattern, text: str, n: int) -> list[str]:
+    """Strings of the pattern's own characters, walks through its automaton, and mutations of them."""
+    own = [c for c in text if c not in "\\^$(|)*+?"] + ["a", "B", "0", " ", "é", "日", "😀", "\n"]
+    bytes_ = list("".join(own).encode())
+    walks = [sample(rng, pattern, bytes_, rng.choice([20, 20, 200])) for _ in range(n)] if pattern.start else []
+    good = [s for s in walks if s is not None]
+    return [random_string(rng, own) for _ in range(n)] + good + [mutate(rng, s, own) for s in good]
 
 
 def main() -> int:
@@ -260,52 +341,37 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--random", type=int, default=3000)
     parser.add_argument("--strings", type=int, default=40)
+    parser.add_argument("--quickjs", action="store_true", help="ask quickjs even where node is")
     parser.add_argument("files", nargs="*")
     options = parser.parse_args()
-    rng = random.Random(options.seed)
+    rng, ask = random.Random(options.seed), engine("quickjs" if options.quickjs else None)
+    if ask is None:
+        parser.error("neither node nor python-quickjs-ng is here")
+    wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         lib = load(folder)
-        wrong = 0
-        cases, refused = [], 0
-        for _ in range(options.random):
-            text = alternatives(rng, 3)
-            try:
-                pattern = Pattern(lib, text, 3_000_000)
-                strings = [random_string(rng, LETTERS) for _ in range(options.strings)]
-                walks = [sample(rng, pattern, list("ab1_ ".encode()), 12) for _ in range(10)] if pattern.start else []
-                strings += [s for s in walks if s is not None]
-                cases.append((text, strings, [pattern.accepts(pattern.walk(s)) for s in strings]))
-            except Refused as error:
-                refused += 1
-                if error.args[0] != 200:
-                    print("  refused", ascii(text), error.args)
+        cases, refused = random_cases(rng, lib, options.random, options.strings)
+        for text, code, message in refused:
+            if code != 200:
+                print("  refused", ascii(text), code, message)
         if cases:
-            wrong += compare("random", cases)
-            print(f"  {refused} refused")
+            wrong += compare("random", cases, ask)
+            print(f"  {len(refused)} refused")
         cases, building, walking = [], [], []
         for text in patterns_of(options.files):
             began = time.perf_counter()
             try:
                 pattern = Pattern(lib, text)
-            except Refused as error:
-                print("  refused", ascii(text), *error.args)
-                continue
-            building.append(time.perf_counter() - began)
-            own = [c for c in text if c not in "\\^$(|)*+?"] + ["a", "B", "0", " ", "é", "日", "😀", "\n"]
-            bytes_ = list("".join(own).encode())
-            strings = [random_string(rng, own) for _ in range(options.strings)]
-            try:
-                walks = [sample(rng, pattern, bytes_, rng.choice([20, 20, 200])) for _ in range(options.strings)] if pattern.start else []
-                good = [s for s in walks if s is not None]
-                strings += good + [mutate(rng, s, own) for s in good]
+                building.append(time.perf_counter() - began)
+                strings = strings_for(rng, pattern, text, options.strings)
                 began = time.perf_counter()
                 answers = [pattern.accepts(pattern.walk(s)) for s in strings]
                 walking.append((time.perf_counter() - began) / max(1, sum(len(s) + 1 for s in strings)))
                 cases.append((text, strings, answers))
             except Refused as error:
-                print("  walk refused", ascii(text), *error.args)
+                print("  refused", ascii(text), *error.args)
         if cases:
-            wrong += compare("real", cases)
+            wrong += compare("real", cases, ask)
             percentiles("building", building)
             percentiles("walking, a byte, from Python", walking)
     return 1 if wrong else 0

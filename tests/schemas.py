@@ -1,10 +1,10 @@
 """Random schemas, options, vocabularies and values for the tests, and the witness that judges values.
 
-The schemas use the keywords of the oracle only, and lean to what breaks engines: branches
-that overlap, recursion, open beside closed objects, `enum` and `const` of objects, names that
-are prefixes of each other. Everything is drawn from a `random.Random`, so a seed is a case.
+The schemas lean to what breaks engines: branches that overlap, recursion, open beside closed
+objects, `enum` and `const` of objects, names that are prefixes of each other. `keywords` adds any
+of `schema_keywords.ALL`. Everything is drawn from a `random.Random`, so a seed is a case.
 
-The witness is the PyPI package `jsonschema`, fed exact decimals.
+The witness is the judge of `judge.py`: two validators that must agree, fed exact decimals.
 """
 
 from __future__ import annotations
@@ -13,96 +13,14 @@ import json
 import os
 import random
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, Iterable
 
-import jsonschema
+from judge import Judge as Witness
+from judge import draft_of, strict_json
+from schema_keywords import add_branches, add_keywords, add_unevaluated
 
-# ---- the witness ----------------------------------------------------------------------
-
-
-def _is_integer(_checker: Any, value: Any) -> bool:
-    return not isinstance(value, bool) and (
-        isinstance(value, int) or (isinstance(value, Decimal) and value == value.to_integral_value()))
-
-
-def _draft(cls: Any, integer: Any = _is_integer) -> Any:
-    return jsonschema.validators.extend(cls, type_checker=cls.TYPE_CHECKER.redefine("integer", integer))
-
-
-VALIDATORS = {
-    "4": _draft(jsonschema.Draft4Validator, lambda _c, v: isinstance(v, int) and not isinstance(v, bool)),
-    "6": _draft(jsonschema.Draft6Validator),
-    "7": _draft(jsonschema.Draft7Validator),
-    "2019-09": _draft(jsonschema.Draft201909Validator),
-    "2020-12": _draft(jsonschema.Draft202012Validator),
-}
-
-
-def draft_of(schema: Any) -> str:
-    """The draft that `$schema` names, else 2020-12."""
-    uri = schema.get("$schema", "") if isinstance(schema, dict) else ""
-    for mark, draft in (("draft-04", "4"), ("draft-06", "6"), ("draft-07", "7"), ("2019-09", "2019-09")):
-        if mark in uri:
-            return draft
-    return "2020-12"
-
-
-class Witness:
-    """Judges values and texts by `jsonschema`."""
-
-    def __init__(self, schema: Any, draft: str | None = None) -> None:
-        exact = json.loads(json.dumps(schema), parse_float=Decimal)
-        self.validator = VALIDATORS[draft or draft_of(schema)](exact)
-
-    def value_ok(self, value: Any) -> bool:
-        return bool(self.validator.is_valid(value))
-
-    def text_ok(self, text: bytes) -> bool:
-        """Whether the text is strict JSON without space around it, and its value is valid."""
-        try:
-            return text == text.strip() and self.value_ok(strict_json(text))
-        except ValueError:
-            return False
-
-
-def exact_decimal(text: str) -> Decimal:
-    """The number; past Decimal's range one of its size and sign, which is good enough for `type`."""
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        mantissa, exponent = text.lower().split("e")
-        return Decimal(mantissa) * Decimal("1e-1000" if exponent.startswith("-") else "1e1000")
-
-
-def strict_json(text: bytes) -> Any:
-    """The value of an RFC 8259 text; ValueError for duplicate names, lone surrogates, NaN, bad UTF-8."""
-
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len({k for k, _ in pairs}) < len(pairs):
-            raise ValueError("duplicate name")
-        return dict(pairs)
-
-    def constant(name: str) -> None:
-        raise ValueError(name)
-
-    decoded = text.decode()
-    if decoded.startswith("\ufeff"):
-        raise ValueError("byte order mark")
-    value = json.loads(decoded, object_pairs_hook=members, parse_constant=constant, parse_float=exact_decimal,
-                       parse_int=lambda digits: int(digits) if len(digits) < 4000 else Decimal(digits))
-    work = [value]
-    while work:
-        v = work.pop()
-        if isinstance(v, str):
-            v.encode()  # a lone surrogate is a UnicodeEncodeError, which is a ValueError
-        elif isinstance(v, list):
-            work.extend(v)
-        elif isinstance(v, dict):
-            work.extend(v)
-            work.extend(v.values())
-    return value
-
+__all__ = ["PIECES", "RICH", "TINY", "Pool", "Probe", "SchemaMaker", "Splitter", "Witness", "engines", "make_options",
+           "make_tokens", "row_ids", "strict_json"]
 
 # ---- schemas --------------------------------------------------------------------------
 
@@ -140,8 +58,9 @@ COUNTED: tuple[Any, ...] = (
 class SchemaMaker:
     """Draws one schema, with definitions that may refer to each other and to the root."""
 
-    def __init__(self, rng: random.Random, pool: Pool = RICH, *, draft: str = "2020-12") -> None:
-        self.rng, self.pool, self.draft = rng, pool, draft
+    def __init__(self, rng: random.Random, pool: Pool = RICH, *, draft: str = "2020-12",
+                 keywords: Iterable[str] = ()) -> None:
+        self.rng, self.pool, self.draft, self.keywords = rng, pool, draft, frozenset(keywords)
         self.n_definitions = rng.choice((0, 0, 1, 2))
 
     def make(self, depth: int = 3) -> Any:
@@ -165,6 +84,10 @@ class SchemaMaker:
 
     def schema(self, depth: int, first_definition: int) -> Any:
         """A schema of a value; references for the same value lead to later definitions only."""
+        if self.keywords and depth > 0:
+            branches = add_branches(self, depth, first_definition)
+            if branches is not None:
+                return branches
         r, p = self.rng, self.rng.random()
         if p < 0.07:
             return r.choice((True, True, False, {}))
@@ -176,9 +99,14 @@ class SchemaMaker:
             return {"const": self.value(depth)}
         if p < 0.42 and first_definition < self.n_definitions:
             ref = {"$ref": f"#/$defs/d{r.randrange(first_definition, self.n_definitions)}"}
-            return ref if r.random() < 0.5 else {**ref, **self.typed(depth, "object")}
+            if r.random() < 0.5:
+                ref = {**ref, **self.typed(depth, "object")}
+            add_unevaluated(self, ref, depth)
+            return ref
         if p < 0.46 and depth > 0:
-            return {"allOf": [self.typed(depth - 1, "object"), self.schema(depth - 1, first_definition)]}
+            both = {"allOf": [self.typed(depth - 1, "object"), self.schema(depth - 1, first_definition)]}
+            add_unevaluated(self, both, depth)
+            return both
         if p < 0.50:
             return {**self.typed(depth, "object"), **self.typed(depth, "array"), **self.typed(depth, "string"),
                     "type": r.sample(["object", "array", "string", "number", "integer", "null", "boolean"], 3)}
@@ -209,6 +137,7 @@ class SchemaMaker:
         if r.random() < 0.3:
             union.update(self.typed(depth - 1, kind if kind in ("object", "array", "string") else "object"))
             union.pop("type", None)
+        add_unevaluated(self, union, depth)
         return union
 
     def vary(self, schema: dict[str, Any], depth: int) -> dict[str, Any]:
@@ -256,6 +185,8 @@ class SchemaMaker:
                 schema["additionalProperties"] = False
             elif p < 0.6:
                 schema["additionalProperties"] = self.child(depth)
+        if self.keywords:
+            add_keywords(self, schema, kind, depth)
         return schema
 
     def number(self) -> Any:

@@ -1,11 +1,12 @@
-"""Patterns and formats: against Python's `re` where the dialects agree, the official suite's formats,
-and the patterns of real schemas. `bench/regex_witness.py` does the same against an ECMA-262 engine.
+"""Patterns and formats: against an ECMA-262 engine, Python's `re` and `interegular` where the dialects agree,
+the official suite's formats, and the patterns of real schemas. `bench/regex_witness.py` is the long run.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
+import os
 import random
 import re
 import shutil
@@ -13,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +24,16 @@ SUITE = SHARED / "json-schema-test-suite" / "tests"
 REAL = [SHARED / name / "dev.jsonl.gz" for name in ("maskbench", "schemastore")]
 sys.path.insert(0, str(ROOT / "bench"))
 
-from regex_witness import Pattern, Refused, load, patterns_of  # noqa: E402
+from regex_witness import (  # noqa: E402
+    Pattern,
+    Refused,
+    compare,
+    engine,
+    load,
+    patterns_of,
+    random_cases,
+    strings_for,
+)
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None or sys.platform == "win32", reason="no C compiler here")
 
@@ -45,6 +56,63 @@ def lib() -> Iterator[ctypes.CDLL]:
 
 def matches(pattern: Pattern, text: str) -> bool:
     return pattern.accepts(pattern.walk(text))
+
+
+# ---- the dialect itself: node, else quickjs ---------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ask() -> Any:
+    found = engine()
+    if found is None:
+        missing = "neither node nor python-quickjs-ng is here"
+        pytest.fail(missing) if os.environ.get("TOKFSM_CI") == "1" else pytest.skip(missing)
+    return found
+
+
+def test_random_patterns_mean_what_an_ecma_engine_says(lib: ctypes.CDLL, ask: Any) -> None:
+    cases, refused = random_cases(random.Random(11), lib, 300, 20)
+    assert len(cases) > 250 and all(code == 200 for _, code, _ in refused)  # 200: over the work of the call
+    assert compare("random", cases, ask) == 0
+
+
+@pytest.mark.skipif(not all(path.is_file() for path in REAL), reason="needs ../shared")
+def test_real_patterns_mean_what_an_ecma_engine_says(lib: ctypes.CDLL, ask: Any) -> None:
+    rng, cases = random.Random(12), []
+    for text in rng.sample(patterns_of([str(path) for path in REAL]), 300):
+        try:
+            pattern = Pattern(lib, text, 5_000_000)
+            strings = strings_for(rng, pattern, text, 12)
+            cases.append((text, strings, [matches(pattern, s) for s in strings]))
+        except Refused:
+            continue  # test_real_patterns_build knows which
+    assert len(cases) > 280
+    assert compare("real", cases, ask) == 0
+
+
+def test_regular_patterns_are_the_languages_of_interegular(lib: ctypes.CDLL) -> None:
+    """Random strings of up to six characters over a small alphabet."""
+    import itertools
+
+    import interegular
+
+    rng = random.Random(13)
+
+    def regular(depth: int) -> str:
+        def item() -> str:
+            p = rng.random()
+            one = f"(?:{regular(depth - 1)})" if depth and p < 0.4 else rng.choice(["a", "b", "[ab]", "[^a]", "."])
+            return one + rng.choice(["", "", "*", "+", "?", "{2}", "{0,2}"])
+
+        return "|".join("".join(item() for _ in range(rng.randint(1, 3))) for _ in range(rng.choice([1, 1, 2])))
+
+    strings = ["".join(c) for n in range(7) for c in itertools.product("abc", repeat=n)]
+    for _ in range(60):  # its construction grows fast with nesting
+        text = regular(1)
+        theirs = interegular.parse_pattern(text).to_fsm()
+        ours = Pattern(lib, f"^(?:{text})$")
+        for string in rng.sample(strings, 300):
+            assert matches(ours, string) == theirs.accepts(string), (text, string)
 
 
 # ---- Python's dialect: `\Z` for `$`, ASCII classes, lookbehinds of one length ----------

@@ -455,6 +455,8 @@ static bool add_content_rest(tf_run *run, void *context, const tf_content_state 
 static void content_costs(tf_run *run, const tf_configuration *c, costs *out)
 {
     content_rest rest = {c, out};
+    if (tf_in_escape(c) && tf_bytes_cost(run->m, TF_ESCAPE_BYTES) == TF_COST_NONE)
+        return; /* what the rest of an escape needs may be missing */
     if (tf_in_escape(c))
         tf_content_escapes(run, c, add_content_rest, &rest);
     else if (c->content != NULL)

@@ -49,6 +49,15 @@ static bool is_used(void *context, const uint8_t *bytes, uint32_t n)
            is_text(u, bytes, n, u->but->text, u->but->n);
 }
 
+/* Texts that is_used says yes to, at most. */
+static uint64_t n_used(const tf_frame *frame)
+{
+    uint64_t n = (uint64_t)frame->kind->n_names + 1;
+    for (const tf_emitted *e = frame->emitted; e != NULL; e = e->previous)
+        n++;
+    return n;
+}
+
 static void note_failure(tf_run *run, const tf_content_walker *walker)
 {
     if (walker->failed && run->call.status == TOKFSM_OK)
@@ -81,7 +90,8 @@ static bool end_from(tf_run *run, ending *e, const tf_content_state *state,
         memcpy(start + e->n_start, character, n_character);
     usage u = {e->c->top, start, e->n_start + n_character, NULL};
     tf_content_walker walker = tf_content_walker_of(run);
-    uint32_t n = tf_name_cheapest(&walker, state, e->class, is_used, &u, 1, &cost, &text, &n_text);
+    uint32_t n = tf_name_cheapest(&walker, state, e->class, is_used, &u, n_used(e->c->top), 1, &cost,
+                                  &text, &n_text);
     note_failure(run, &walker);
     if (n == 0 || tf_cost_add(cost, before) >= e->cost)
         return run->call.status == TOKFSM_OK;
@@ -108,6 +118,14 @@ static bool end_escape(tf_run *run, void *context, const tf_content_state *next,
     return false;
 }
 
+static bool any_emitted_begins(const tf_frame *frame, const tf_text *text)
+{
+    for (const tf_emitted *e = frame->emitted; e != NULL; e = e->previous)
+        if (tf_text_begins(e->name, text))
+            return true;
+    return false;
+}
+
 uint32_t tf_class_name_cost(tf_run *run, const tf_configuration *c, uint32_t class,
                             tf_known_name *name)
 {
@@ -126,6 +144,8 @@ uint32_t tf_class_name_cost(tf_run *run, const tf_configuration *c, uint32_t cla
     for (const tf_text *t = text; t != NULL; t = t->previous)
         memcpy(start + t->length - t->n, t->more ? t->more : t->bytes, t->n);
     ending e = {c, class, start, n_start, TF_COST_NONE, name};
+    if (in && tf_in_escape(c) && tf_bytes_cost(run->m, TF_ESCAPE_BYTES) == TF_COST_NONE)
+        return TF_COST_NONE;
     if (in && tf_in_escape(c)) {
         tf_content_escapes(run, c, end_escape, &e);
         return e.cost;
@@ -133,6 +153,11 @@ uint32_t tf_class_name_cost(tf_run *run, const tf_configuration *c, uint32_t cla
     const tf_content_state *state = in ? c->content : content->start;
     if (state == NULL || !tf_word_bit(state->live, class))
         return TF_COST_NONE;
+    if (in && c->literal == TF_OFF && !c->top->kind->counts && c->top->kind->counting == NULL &&
+        !any_emitted_begins(c->top, text)) { /* no name can be met, and none is asked for */
+        const uint32_t *cost = tf_content_cost(run->m, state, &run->call);
+        return cost == NULL ? TF_COST_NONE : cost[class];
+    }
     end_from(run, &e, state, NULL, 0, 0);
     return e.cost;
 }
@@ -147,7 +172,8 @@ uint32_t tf_class_names_costs(tf_run *run, const tf_frame *frame, uint32_t class
     tf_content_walker walker = tf_content_walker_of(run);
     const uint8_t *text;
     uint32_t n_text;
-    uint32_t found = tf_name_cheapest(&walker, state, class, is_used, &u, n, costs, &text, &n_text);
+    uint32_t found = tf_name_cheapest(&walker, state, class, is_used, &u, n_used(frame), n, costs, &text,
+                                      &n_text);
     note_failure(run, &walker);
     return found;
 }

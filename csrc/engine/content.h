@@ -32,6 +32,8 @@ typedef bool (*tf_escape_visit)(tf_run *run, void *context, const tf_content_sta
                                 uint32_t code, uint32_t n_bytes);
 bool tf_content_escapes(tf_run *run, const tf_configuration *c, tf_escape_visit visit,
                         void *context);
+/* All that an escape can need; where one is no token by itself, no way through an escape counts. */
+#define TF_ESCAPE_BYTES "\\\"/bfnrtu0123456789abcdef"
 static inline bool tf_in_escape(const tf_configuration *c)
 {
     return c->sub >= TF_STR_E && c->sub <= TF_STR_HU3;

@@ -18,6 +18,8 @@ typedef struct node {
 typedef struct search {
     tf_content_walker *w;
     uint32_t language;
+    uint32_t n_alike; /* bytes of a class that are tried: enough for as many names as are wanted
+                         and used, since what follows is the same */
     node *nodes;
     uint32_t n, capacity;
     uint32_t *heap; /* indices of nodes; least total first, then the longest */
@@ -93,9 +95,12 @@ static bool spread(search *s, uint32_t index)
         if (!push(s, end))
             return false;
     }
-    for (uint32_t byte = 0; byte < 256; byte++) {
-        uint32_t cost = tf_byte_cost(w->m, byte);
-        if (cost == TF_COST_NONE)
+    uint32_t tried[256];
+    memset(tried, 0, sizeof tried);
+    for (uint32_t k = 0; k < 256; k++) {
+        uint32_t byte = (k + 0x61) & 0xFF; /* letters first */
+        uint32_t cost = tf_byte_cost(w->m, byte), class = from.state->content->byte_class[byte];
+        if (cost == TF_COST_NONE || (cost == 1 && tried[class]++ >= s->n_alike))
             continue;
         const tf_content_state *next =
             w->next(w->context, from.state, from.state->content->byte_class[byte]);
@@ -124,10 +129,12 @@ static const uint8_t *text_of(search *s, const node *end)
 }
 
 uint32_t tf_name_cheapest(tf_content_walker *walker, const tf_content_state *state,
-                          uint32_t language, tf_name_used used, void *context, uint32_t n_wanted,
-                          uint32_t *costs, const uint8_t **text, uint32_t *n_text)
+                          uint32_t language, tf_name_used used, void *context, uint64_t n_used,
+                          uint32_t n_wanted, uint32_t *costs, const uint8_t **text,
+                          uint32_t *n_text)
 {
-    search s = {.w = walker, .language = language};
+    search s = {.w = walker, .language = language,
+                .n_alike = n_used + n_wanted > 256 ? 256 : (uint32_t)n_used + n_wanted};
     uint32_t found = 0;
     *text = NULL;
     *n_text = 0;

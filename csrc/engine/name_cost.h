@@ -9,11 +9,12 @@ typedef bool (*tf_name_used)(void *context, const uint8_t *bytes, uint32_t n);
 
 /*
  * The cheapest continuations of `state` in the language that are not used, each once, in the
- * order of their costs: up to n_wanted. Returns how many there are. *text is the first one,
+ * order of their costs: up to n_wanted. `used` says yes to n_used texts at most. Returns how many there are. *text is the first one,
  * in the walker's arena.
  */
 uint32_t tf_name_cheapest(tf_content_walker *walker, const tf_content_state *state,
-                          uint32_t language, tf_name_used used, void *context, uint32_t n_wanted,
-                          uint32_t *costs, const uint8_t **text, uint32_t *n_text);
+                          uint32_t language, tf_name_used used, void *context, uint64_t n_used,
+                          uint32_t n_wanted, uint32_t *costs, const uint8_t **text,
+                          uint32_t *n_text);
 
 #endif

@@ -1,6 +1,8 @@
 /* A machine's compile half: begin, end, and the hooks. */
+#include "alike.h"
 #include "explore.h"
 #include "patterns.h"
+#include "unevaluated.h"
 
 #include "../engine/automaton.h"
 #include "../engine/cache.h"
@@ -325,8 +327,11 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
     TF_TRY(tf_tape_read(&b->tape, schema, n_bytes, &m->limits, b->budget, &b->text_arena, b->err));
     TF_TRY(tf_ir_read(&b->ir, &b->tape, resources, n_resources, &m->options, &m->limits, b->budget,
                       &b->text_arena, b->err));
+    if (b->ir.negates)
+        TF_TRY(tf_alike_begin(b));
+    TF_TRY(tf_unevaluated_begin(b));
     tokfsm_status status = TOKFSM_OK;
-    b->values_index = tf_take(b, b->ir.n_schemas * sizeof *b->values_index, &status);
+    b->values_index = tf_take(b, b->ir.capacity * sizeof *b->values_index, &status);
     if (status != TOKFSM_OK)
         return status;
     memset(b->scalar_node, 0xFF, sizeof b->scalar_node);
@@ -382,6 +387,7 @@ void tf_build_free(tf_build *b)
     tf_release(a, b->facts.items);
     tf_release(a, b->kinds.items);
     tf_release(a, b->nstates.items);
+    tf_release(a, b->nstate_heads);
     tf_ir_free(&b->ir);
     tf_arena_free(&b->arena);
     tf_arena_free(&b->text_arena);

@@ -33,11 +33,14 @@ typedef struct tf_fact {
     enum {
         TF_MEMBER, /* member `name` is there and meets `obligation` */
         TF_LACKS,  /* it is not there */
+        TF_IF_THERE, /* it is not there, or meets `obligation` */
         TF_SOME_MEMBER, /* one whose name is of `names` of schema `index` meets `obligation` */
         TF_COUNT,  /* min to max members */
         TF_ITEM,   /* item `index` is there and meets `obligation` */
         TF_SOME_ITEMS, /* min to max items from `index` on meet `obligation` */
         TF_LENGTH, /* min to max items */
+        TF_UNEVALUATED, /* members that no schema of `list` evaluates meet `obligation` */
+        TF_ITEMS_FROM,  /* items from `index` on meet `obligation` */
         TF_TWINS,  /* two items are equal */
         TF_TWIN    /* ... items `index` and min - 1, where the first behind the prefix stands for
                       all from there on (and the second for another of them) */
@@ -48,11 +51,13 @@ typedef struct tf_fact {
     uint32_t names; /* TF_NAMES_* */
     tf_obligation obligation;
     uint64_t min, max;
+    const uint32_t *list; /* of schemas */
+    uint32_t n_list;
 } tf_fact;
 
 /* Names that a schema speaks of: that it does not evaluate, that its propertyNames refuses, that
-   pattern i of its patternProperties matches. */
-enum { TF_NAMES_OUTSIDE, TF_NAMES_REFUSED, TF_NAMES_MATCHING };
+   no schema of `list` evaluates, that pattern i of its patternProperties matches. */
+enum { TF_NAMES_OUTSIDE, TF_NAMES_REFUSED, TF_NAMES_UNEVALUATED, TF_NAMES_MATCHING };
 
 typedef struct tf_name_classes tf_name_classes;
 typedef struct tf_counters tf_counters;
@@ -85,6 +90,7 @@ typedef struct tf_oset {
     uint32_t hash, next;        /* hash chain */
     uint8_t sat_state, satisfiable;
     uint8_t cost_state;
+    uint8_t hope; /* prune.c: TF_UNKNOWN, TF_PENDING for "hopeless", TF_KNOWN for "perhaps not" */
     uint32_t sat_epoch, cost_epoch; /* of what is pending: see tf_build.epoch */
     tf_cost cost;
     const tf_alternatives *object, *array; /* NULL: not expanded yet */
@@ -120,7 +126,9 @@ typedef struct tf_build {
     struct { tf_fact *items; size_t n, capacity; } facts;
     struct { tf_kind **items; size_t n, capacity; } kinds;
     struct { tf_nstate **items; size_t n, capacity; } nstates;
-    uint32_t oset_heads[1024], value_heads[1024], nstate_heads[1024]; /* 1 + index */
+    uint32_t oset_heads[1024], value_heads[1024]; /* 1 + index */
+    uint32_t *nstate_heads; /* the same, [n_nstate_heads], a power of two: they can be many */
+    size_t n_nstate_heads;
     tf_values_index **values_index; /* [n_schemas], NULL where small */
     struct { tf_pattern_record *items; size_t n, capacity; } patterns;
     uint32_t pattern_heads[256];    /* 1 + index */
@@ -132,6 +140,8 @@ typedef struct tf_build {
                                        by TF_JSON_* */
     uint8_t escaped_closer[32];     /* bytes that some token writes as an escape and then closes
                                        the string: see tf_strings.hard_names */
+    uint32_t *classes;              /* [n_nodes], or NULL: alike.h */
+    uint8_t *marks;                 /* [n_schemas], or NULL: unevaluated.h */
     const uint32_t *stop_ids;       /* default stop set, sorted */
     size_t n_stop_ids;
 } tf_build;
@@ -194,6 +204,10 @@ typedef struct tf_scalar {
     const void *context;
 } tf_scalar;
 tokfsm_status tf_evaluate(tf_build *b, const tf_oset *oset, const tf_scalar *scalar, bool *holds);
+/* Whether the scalar at a tape node meets the obligations. True too for a number that is refused
+   where it is written down (too many digits, too large a divisor). */
+tokfsm_status tf_may_equal(tf_build *b, const tf_oset *oset, uint32_t node, bool *may);
+tokfsm_status tf_numbers_may_equal(tf_build *b, const tf_oset *oset, uint32_t node, bool *may);
 /* Of strings with scalar->set: which of them do. The same of a schema. */
 tokfsm_status tf_evaluate_language(tf_build *b, const tf_oset *oset, const tf_scalar *scalar,
                                    uint32_t *language);

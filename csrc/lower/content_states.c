@@ -394,8 +394,8 @@ tokfsm_status tf_build_content_distance(tf_build *b, const tf_content_state *sta
 }
 
 tokfsm_status tf_build_name_cheapest(tf_build *b, const tf_content_state *state, uint32_t language,
-                                     tf_name_used used, void *context, uint32_t n_wanted,
-                                     uint32_t *costs, uint32_t *n_found)
+                                     tf_name_used used, void *context, uint64_t n_used,
+                                     uint32_t n_wanted, uint32_t *costs, uint32_t *n_found)
 {
     build_walk w = {b, TOKFSM_OK};
     tf_arena scratch;
@@ -403,8 +403,8 @@ tokfsm_status tf_build_name_cheapest(tf_build *b, const tf_content_state *state,
     tf_content_walker walker = {&b->machine, &scratch, &w, walk_next, walk_cost, walk_spend, false};
     const uint8_t *text;
     uint32_t n_text;
-    *n_found = tf_name_cheapest(&walker, state, language, used, context, n_wanted, costs, &text,
-                                &n_text);
+    *n_found = tf_name_cheapest(&walker, state, language, used, context, n_used, n_wanted, costs,
+                                &text, &n_text);
     tf_arena_free(&scratch);
     if (walker.failed)
         return w.status != TOKFSM_OK ? w.status : no_memory(b);

@@ -222,7 +222,8 @@ static tokfsm_status add_class_members(sum *s, const tf_name_classes *classes, u
     uint32_t *costs = tf_allocate(&b->arena.allocator, n * sizeof *costs);
     if (costs == NULL)
         return no_memory(b);
-    status = tf_build_name_cheapest(b, start, class, is_spoken, names, n, costs, &n_found);
+    status = tf_build_name_cheapest(b, start, class, is_spoken, names, names->n, n, costs,
+                                    &n_found);
     for (uint32_t i = 0; i < n_found && status == TOKFSM_OK; i++)
         add_member_cost(s, plus(deeper(value), tokens(tf_cost_add(around, costs[i]))));
     if (status == TOKFSM_OK)

@@ -94,7 +94,7 @@ static tokfsm_status list_content(lister *l, const tf_strings *s, uint32_t i, tf
             return TOKFSM_OK;
         }
     }
-    TF_TRY(tf_build_name_cheapest(l->b, content->start, language, list_text, &c, 1, &cost,
+    TF_TRY(tf_build_name_cheapest(l->b, content->start, language, list_text, &c, 256, 1, &cost,
                                   &n_found));
     return c.status;
 }

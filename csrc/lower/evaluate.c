@@ -282,6 +282,21 @@ tokfsm_status tf_evaluate(tf_build *b, const tf_oset *oset, const tf_scalar *sca
     return TOKFSM_OK;
 }
 
+tokfsm_status tf_may_equal(tf_build *b, const tf_oset *oset, uint32_t node, bool *may)
+{
+    const tf_tape_node *n = &b->tape.nodes[node];
+    if (n->type == TF_JSON_NUMBER)
+        return tf_numbers_may_equal(b, oset, node, may);
+    tf_scalar scalar = {.type = n->type, .node = node};
+    if (n->type == TF_JSON_STRING) {
+        scalar.text = n->text;
+        scalar.n = n->n;
+    }
+    for (uint32_t i = 0; n->type == TF_JSON_STRING && i < n->n; i++)
+        scalar.n_chars += ((uint8_t)n->text[i] & 0xC0u) != 0x80u;
+    return tf_evaluate(b, oset, &scalar, may);
+}
+
 /* Depth-first over in-place applicators, each schema once. */
 typedef struct in_place {
     tf_build *b;

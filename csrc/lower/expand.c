@@ -1,227 +1,156 @@
 /*
  * The expansion of an obligation set into alternatives for objects or arrays: a disjunctive
- * normal form, one level deep, with a limit instead of a blow-up. What is left of an alternative
- * are atoms: schemas' own object or array keywords, values to equal, and facts.
+ * normal form, one level deep. What is left of an alternative are atoms: schemas' own object or
+ * array keywords, values to equal, and facts.
+ *
+ * Depth-first. What has no choice is worked off first; then the atoms so far are looked at, and
+ * with them every choice: options that no value can meet go, a choice that is met anyway goes, one
+ * option left is no choice (prune.c). Of the choices left those of branches that must hold come
+ * first, and the one with the fewest options. An alternative that another one admits all of is
+ * dropped. So what is left grows with the ways in which branches do overlap, not with their
+ * number; a limit stands instead of a blow-up.
  *
  * Not of any schema is pushed inwards; what it comes down to are facts (negate.c).
  */
-#include "expand.h"
-
-#include "witnesses.h"
-#include "disjoint.h"
-#include "name_classes.h"
+#include "unevaluated.h"
 
 static tokfsm_status no_memory(tf_build *b)
 {
     return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
 }
 
-static tokfsm_status push(expansion *e, partial *p, task t)
+tokfsm_status tf_expand_check(expansion *e)
 {
-    if (!tf_arena_grow(&e->scratch, (void **)&p->tasks, p->n_tasks, &p->tasks_capacity, 1,
-                       sizeof t))
-        return no_memory(e->b);
-    p->tasks[p->n_tasks++] = t;
-    return TOKFSM_OK;
-}
-
-static tokfsm_status add_atom(expansion *e, partial *p, tf_obligation atom)
-{
-    for (uint32_t i = 0; i < p->n_atoms; i++)
-        if (p->atoms[i] == atom)
-            return TOKFSM_OK;
-    if (!tf_arena_grow(&e->scratch, (void **)&p->atoms, p->n_atoms, &p->atoms_capacity, 1,
-                       sizeof atom))
-        return no_memory(e->b);
-    p->atoms[p->n_atoms++] = atom;
-    return TOKFSM_OK;
-}
-
-/* One unit of work, and memory within what one automaton may have. */
-static tokfsm_status check_size(expansion *e)
-{
-    if (e->scratch.n_bytes > e->b->machine.limits.automaton_bytes)
+    if (e->scratch.n_bytes + e->stack.n_bytes > e->b->machine.limits.automaton_bytes)
         return tf_fail(e->b->err, TOKFSM_E_LIMIT,
                        "expanding alternatives goes over limits.automaton_bytes = %llu",
                        (unsigned long long)e->b->machine.limits.automaton_bytes);
     return tf_spend(e->b->budget, e->b->err);
 }
 
-/* ---- choices ---- */
-
-choice *tf_choice_new(expansion *e)
+bool tf_is_done(const partial *p, int what, uint32_t id)
 {
-    choice *c = tf_arena_zero(&e->scratch, sizeof *c);
-    if (c == NULL && e->status == TOKFSM_OK)
-        e->status = no_memory(e->b);
-    return c;
-}
-
-option *tf_choice_option(expansion *e, choice *c)
-{
-    if (c == NULL || !tf_arena_grow(&e->scratch, (void **)&c->options, c->n_options, &c->capacity, 1,
-                                    sizeof *c->options)) {
-        if (e->status == TOKFSM_OK)
-            e->status = no_memory(e->b);
-        e->nowhere = (option){0};
-        return &e->nowhere;
+    tf_obligation atom = tf_obligation_of(id, TF_HOLDS);
+    for (uint32_t i = 0; i < p->n; i++) {
+        const task *t = &p->tasks[i];
+        if ((int)t->what == what && t->index == id)
+            return true;
+        if (what == DONE_HELD && t->what == DONE_ATOM && t->index == atom)
+            return true;
     }
-    option *o = &c->options[c->n_options++];
-    *o = (option){0};
-    return o;
+    return false;
 }
 
-void tf_option_task(expansion *e, option *o, task t)
+bool tf_single_task(const option *o, uint32_t *index)
 {
-    if (e->status == TOKFSM_OK)
-        e->status = check_size(e);
-    if (e->status != TOKFSM_OK)
-        return;
-    if (!tf_arena_grow(&e->scratch, (void **)&o->tasks, o->n_tasks, &o->capacity, 1, sizeof t))
-        e->status = no_memory(e->b);
-    else
-        o->tasks[o->n_tasks++] = t;
+    static const uint32_t tags[] = {[TASK_HOLDS] = TF_HOLDS, [TASK_FAILS] = TF_FAILS,
+                                    [TASK_EQUALS] = TF_EQUALS, [TASK_DIFFERS] = TF_DIFFERS,
+                                    [TASK_FACT] = TF_FACT};
+    if (o->n_tasks != 1 || o->tasks[0].what > TASK_FACT)
+        return false;
+    *index = tf_obligation_of(o->tasks[0].index, tags[o->tasks[0].what]);
+    return true;
 }
+/* ---- what replaces a task ---- */
 
-void tf_option_fact(expansion *e, option *o, tf_fact fact)
+static tokfsm_status add_splice(expansion *e, int what, uint32_t index, choice *c)
 {
-    uint32_t index = 0;
-    if (e->status == TOKFSM_OK)
-        e->status = tf_fact_of(e->b, &fact, &index);
-    tf_option_task(e, o, (task){TASK_FACT, index, NULL});
-}
-
-/* p goes on with each option of c in turn, at the end of the queue. */
-static tokfsm_status split(expansion *e, const partial *p, const choice *c)
-{
-    for (uint32_t i = 0; i < c->n_options; i++) {
-        TF_TRY(check_size(e));
-        partial *copy = tf_arena_take(&e->scratch, sizeof *copy);
-        if (copy == NULL)
-            return no_memory(e->b);
-        *copy = *p;
-        copy->tasks_capacity = copy->n_tasks; /* so that growing does not touch what is shared */
-        copy->atoms_capacity = copy->n_atoms;
-        copy->next = NULL;
-        for (uint32_t k = c->options[i].n_tasks; k-- > 0;)
-            TF_TRY(push(e, copy, c->options[i].tasks[k]));
-        *e->queue_end = copy;
-        e->queue_end = &copy->next;
-    }
+    if (!tf_grow(&e->b->arena.allocator, (void **)&e->splice.items, e->splice.n, &e->splice.capacity,
+                 sizeof *e->splice.items))
+        return no_memory(e->b);
+    e->splice.items[e->splice.n++] = (task){what, index, c};
     return TOKFSM_OK;
 }
 
-static tokfsm_status push_choice(expansion *e, partial *p, choice *c)
+static tokfsm_status splice_choice(expansion *e, choice *c)
 {
     TF_TRY(e->status);
-    if (c->n_options == 1) {
-        for (uint32_t k = c->options[0].n_tasks; k-- > 0;)
-            TF_TRY(push(e, p, c->options[0].tasks[k]));
+    if (c->n_options != 1)
+        return add_splice(e, TASK_CHOOSE, 0, c);
+    for (uint32_t k = 0; k < c->options[0].n_tasks; k++) {
+        task t = c->options[0].tasks[k];
+        TF_TRY(add_splice(e, (int)t.what, t.index, t.choice));
+    }
+    return TOKFSM_OK;
+}
+
+tokfsm_status tf_replace_task(expansion *e, partial *p, uint32_t at, const task *by, uint32_t n)
+{
+    uint32_t left = p->n - at - 1;
+    if (p->n + n - 1 > p->capacity) {
+        uint32_t capacity = p->n + n + p->n / 2 + 8;
+        task *tasks = tf_arena_take(&e->stack, capacity * sizeof *tasks);
+        if (tasks == NULL)
+            return no_memory(e->b);
+        if (p->n > 0)
+            memcpy(tasks, p->tasks, p->n * sizeof *tasks);
+        p->tasks = tasks;
+        p->capacity = capacity;
+    }
+    memmove(p->tasks + at + n, p->tasks + at + 1, left * sizeof *p->tasks);
+    if (n > 0)
+        memcpy(p->tasks + at, by, n * sizeof *by);
+    p->n += n;
+    p->n--;
+    return TOKFSM_OK;
+}
+
+/* ---- one task ---- */
+
+static tokfsm_status add_choice(expansion *e, int from, uint32_t id, uint32_t k, bool *dead)
+{
+    choice *c = NULL;
+    bool met = false;
+    TF_TRY(tf_choice_of(e, from, id, k, &c, &met));
+    if (met)
         return TOKFSM_OK;
-    }
-    return push(e, p, (task){TASK_CHOOSE, 0, c});
+    if (c->n_options == 0)
+        *dead = true;
+    return splice_choice(e, c);
 }
 
-/* ---- a schema that must hold ---- */
-
-static choice *any_of_choice(expansion *e, const tf_schema *s)
-{
-    choice *c = tf_choice_new(e);
-    for (uint32_t i = 0; i < s->n_any_of; i++)
-        tf_option_task(e, tf_choice_option(e, c), (task){TASK_HOLDS, s->any_of[i], NULL});
-    return c;
-}
-
-/* Branch i, and none of the others that it can meet. */
-static choice *one_of_choice(expansion *e, const tf_schema *s)
-{
-    choice *c = tf_choice_new(e);
-    for (uint32_t i = 0; i < s->n_one_of; i++) {
-        option *o = tf_choice_option(e, c);
-        tf_option_task(e, o, (task){TASK_HOLDS, s->one_of[i], NULL});
-        for (uint32_t j = 0; j < s->n_one_of; j++)
-            if (j != i && !tf_disjoint(e->b, s->one_of[i], s->one_of[j], e->types))
-                tf_option_task(e, o, (task){TASK_FAILS, s->one_of[j], NULL});
-    }
-    return c;
-}
-
-static choice *if_choice(expansion *e, const tf_schema *s)
-{
-    choice *c = tf_choice_new(e);
-    option *o = tf_choice_option(e, c);
-    tf_option_task(e, o, (task){TASK_HOLDS, s->if_schema, NULL});
-    if (s->then_schema != TF_NO_SCHEMA)
-        tf_option_task(e, o, (task){TASK_HOLDS, s->then_schema, NULL});
-    o = tf_choice_option(e, c);
-    tf_option_task(e, o, (task){TASK_FAILS, s->if_schema, NULL});
-    if (s->else_schema != TF_NO_SCHEMA)
-        tf_option_task(e, o, (task){TASK_HOLDS, s->else_schema, NULL});
-    return c;
-}
-
-static tf_fact fact_of_name(int kind, tf_name name, tf_obligation obligation)
-{
-    return (tf_fact){.kind = kind, .name = name.text, .n_name = name.n, .obligation = obligation};
-}
-
-/* An obligation that every value meets: equal to nothing that could differ. */
-static tf_obligation anything(const tf_build *b) { return tf_obligation_of(b->ir.true_schema, TF_HOLDS); }
-
-static choice *dependent_choice(expansion *e, const tf_dependent *d)
-{
-    choice *c = tf_choice_new(e);
-    tf_option_fact(e, tf_choice_option(e, c), fact_of_name(TF_LACKS, d->name, 0));
-    option *o = tf_choice_option(e, c);
-    tf_option_fact(e, o, fact_of_name(TF_MEMBER, d->name, anything(e->b)));
-    for (uint32_t i = 0; i < d->n_required; i++)
-        tf_option_fact(e, o, fact_of_name(TF_MEMBER, d->required[i], anything(e->b)));
-    if (d->schema != TF_NO_SCHEMA)
-        tf_option_task(e, o, (task){TASK_HOLDS, d->schema, NULL});
-    return c;
-}
-
-static tokfsm_status expand_schema(expansion *e, partial *p, uint32_t id, bool *dead)
+/* In text order, siblings of in-place applicators first. */
+static tokfsm_status expand_schema(expansion *e, const partial *p, uint32_t id, bool *dead)
 {
     const tf_schema *s = &e->b->ir.schemas[id];
-    if (s->is_false || !(s->types & e->types)) {
-        *dead = true;
+    *dead = s->is_false || !(s->types & e->types) || tf_is_done(p, DONE_FAILED, id);
+    if (*dead || tf_is_done(p, DONE_HELD, id)) /* met before on this way: all of it is there */
         return TOKFSM_OK;
-    }
-    if (e->object ? s->has_object : s->has_array) {
-        tf_obligation atom = tf_obligation_of(id, TF_HOLDS);
-        for (uint32_t i = 0; i < p->n_atoms; i++)
-            if (p->atoms[i] == atom)
-                return TOKFSM_OK; /* met before on this way: all of it is there or to come */
-        TF_TRY(add_atom(e, p, atom));
-    }
-    if (e->object)
-        for (uint32_t i = s->n_dependents; i-- > 0;)
-            TF_TRY(push_choice(e, p, dependent_choice(e, &s->dependents[i])));
-    if (s->if_schema != TF_NO_SCHEMA &&
-        (s->then_schema != TF_NO_SCHEMA || s->else_schema != TF_NO_SCHEMA))
-        TF_TRY(push_choice(e, p, if_choice(e, s)));
-    if (s->not_schema != TF_NO_SCHEMA)
-        TF_TRY(push(e, p, (task){TASK_FAILS, s->not_schema, NULL}));
-    if (s->has_one_of)
-        TF_TRY(push_choice(e, p, one_of_choice(e, s)));
-    if (s->has_any_of)
-        TF_TRY(push_choice(e, p, any_of_choice(e, s)));
-    if (s->has_values) {
-        choice *c = tf_choice_new(e);
-        for (uint32_t i = 0; i < s->n_values; i++)
-            tf_option_task(e, tf_choice_option(e, c), (task){TASK_EQUALS, s->values[i], NULL});
-        TF_TRY(e->status);
-        if (c->n_options == 0)
-            *dead = true;
-        else
-            TF_TRY(push_choice(e, p, c));
-    }
-    for (uint32_t i = s->n_all_of; i-- > 0;)
-        TF_TRY(push(e, p, (task){TASK_HOLDS, s->all_of[i], NULL}));
+    if (e->object ? s->has_object : s->has_array)
+        TF_TRY(add_splice(e, DONE_ATOM, tf_obligation_of(id, TF_HOLDS), NULL));
+    else if (!tf_is_bare(s) || s->reference != TF_NO_SCHEMA || e->b->marks != NULL)
+        TF_TRY(add_splice(e, DONE_HELD, id, NULL));
     if (s->reference != TF_NO_SCHEMA)
-        TF_TRY(push(e, p, (task){TASK_HOLDS, s->reference, NULL}));
+        TF_TRY(add_splice(e, TASK_HOLDS, s->reference, NULL));
+    for (uint32_t i = 0; i < s->n_all_of; i++)
+        TF_TRY(add_splice(e, TASK_HOLDS, s->all_of[i], NULL));
+    if (s->has_values)
+        TF_TRY(add_choice(e, TF_FROM_VALUES, id, 0, dead));
+    if (s->has_any_of)
+        TF_TRY(add_choice(e, TF_FROM_ANY, id, 0, dead));
+    if (s->has_one_of)
+        TF_TRY(add_choice(e, TF_FROM_ONE, id, 0, dead));
+    if (s->not_schema != TF_NO_SCHEMA)
+        TF_TRY(add_splice(e, TASK_FAILS, s->not_schema, NULL));
+    if (s->if_schema != TF_NO_SCHEMA &&
+        (s->then_schema != TF_NO_SCHEMA || s->else_schema != TF_NO_SCHEMA ||
+         tf_is_watched(e, s->if_schema)))
+        TF_TRY(add_choice(e, TF_FROM_IF, id, 0, dead));
+    if (e->object)
+        for (uint32_t i = 0; i < s->n_dependents; i++)
+            TF_TRY(add_choice(e, TF_FROM_DEPENDENT, id, i, dead));
     return TOKFSM_OK;
+}
+
+static tokfsm_status expand_negation(expansion *e, const partial *p, task t, bool *dead)
+{
+    if (t.what == TASK_DIFFERS)
+        return add_choice(e, TF_FROM_DIFFERS, t.index, 0, dead);
+    if (tf_is_done(p, DONE_FAILED, t.index))
+        return TOKFSM_OK;
+    *dead = tf_is_done(p, DONE_HELD, t.index);
+    TF_TRY(add_splice(e, DONE_FAILED, t.index, NULL));
+    return *dead ? TOKFSM_OK : add_choice(e, TF_FROM_FAILS, t.index, 0, dead);
 }
 
 static tokfsm_status expand_equal(expansion *e, partial *p, uint32_t node, bool *dead)
@@ -231,86 +160,154 @@ static tokfsm_status expand_equal(expansion *e, partial *p, uint32_t node, bool 
         *dead = true;
     } else if (p->equals == TF_TAPE_NONE) {
         p->equals = node;
-        return add_atom(e, p, tf_obligation_of(node, TF_EQUALS));
+        return add_splice(e, DONE_ATOM, tf_obligation_of(node, TF_EQUALS), NULL);
     } else {
         *dead = !tf_tape_equal(tape, p->equals, tape, node);
     }
     return TOKFSM_OK;
 }
 
+static tokfsm_status add_fact(expansion *e, const partial *p, uint32_t index)
+{
+    tf_obligation atom = tf_obligation_of(index, TF_FACT);
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->tasks[i].what == DONE_ATOM && p->tasks[i].index == atom)
+            return TOKFSM_OK;
+    return add_splice(e, DONE_ATOM, atom, NULL);
+}
+
+/* Work off what has no choice, until only atoms and choices are left. */
+static tokfsm_status work_off(expansion *e, partial *p, bool *dead)
+{
+    for (uint32_t i = 0; i < p->n && !*dead;) {
+        task t = p->tasks[i];
+        e->splice.n = 0;
+        switch (t.what) {
+        case TASK_HOLDS: TF_TRY(expand_schema(e, p, t.index, dead)); break;
+        case TASK_EQUALS: TF_TRY(expand_equal(e, p, t.index, dead)); break;
+        case TASK_FACT: TF_TRY(add_fact(e, p, t.index)); break;
+        case TASK_FAILS:
+        case TASK_DIFFERS: TF_TRY(expand_negation(e, p, t, dead)); break;
+        case TASK_CHOOSE:
+        case DONE_ATOM:
+        case DONE_HELD:
+        case DONE_FAILED:
+        case DONE_COVERED: i++; continue;
+        }
+        TF_TRY(tf_expand_check(e));
+        TF_TRY(tf_replace_task(e, p, i, e->splice.items, (uint32_t)e->splice.n));
+    }
+    return TOKFSM_OK;
+}
+
 /* ---- alternatives ---- */
 
-static tokfsm_status keep_alternative(void *context, const tf_alternative *wanted)
+static tokfsm_status add_atom(expansion *e, tf_obligation atom)
 {
-    expansion *e = context;
-    tf_build *b = e->b;
-    for (size_t i = 0; i < e->found.n; i++)
-        if (tf_same_alternative(e->found.items[i], wanted))
+    for (size_t i = 0; i < e->atoms.n; i++)
+        if (e->atoms.items[i] == atom)
             return TOKFSM_OK;
-    if (e->found.n >= TF_MAX_ALTERNATIVES)
-        return tf_fail(b->err, TOKFSM_E_LIMIT, "over %u alternatives for one value",
-                       TF_MAX_ALTERNATIVES);
-    tokfsm_status status = TOKFSM_OK;
-    tf_alternative *made = tf_take(b, sizeof *made, &status);
-    tf_obligation *atoms = tf_take(b, wanted->n_atoms * sizeof *atoms, &status);
-    if (status != TOKFSM_OK)
-        return status;
-    if (wanted->n_atoms > 0)
-        memcpy(atoms, wanted->atoms, wanted->n_atoms * sizeof *atoms);
-    *made = (tf_alternative){.n_atoms = wanted->n_atoms, .atoms = atoms};
-    TF_TRY(tf_counters_find(b, made, e->object));
-    if (!e->object)
-        TF_TRY(tf_unique_uncounted(b, made));
-    if (!tf_grow(&b->arena.allocator, (void **)&e->found.items, e->found.n, &e->found.capacity,
-                 sizeof *e->found.items))
-        return no_memory(b);
-    e->found.items[e->found.n++] = made;
+    if (!tf_grow(&e->b->arena.allocator, (void **)&e->atoms.items, e->atoms.n, &e->atoms.capacity,
+                 sizeof *e->atoms.items))
+        return no_memory(e->b);
+    e->atoms.items[e->atoms.n++] = atom;
     return TOKFSM_OK;
+}
+
+static tokfsm_status add_unevaluated(expansion *e, const tf_fact *fact)
+{
+    uint32_t index;
+    TF_TRY(tf_fact_of(e->b, fact, &index));
+    return add_atom(e, tf_obligation_of(index, TF_FACT));
 }
 
 static tokfsm_status finish(expansion *e, const partial *p)
 {
-    tf_alternative whole = {.n_atoms = p->n_atoms, .atoms = p->atoms};
-    return e->object ? keep_alternative(e, &whole)
-                     : tf_unique_alternatives(e->b, &whole, keep_alternative, e);
+    e->atoms.n = 0;
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->tasks[i].what == DONE_ATOM)
+            TF_TRY(add_atom(e, p->tasks[i].index));
+    if (e->b->marks != NULL)
+        TF_TRY(tf_unevaluated_facts(e, p, add_unevaluated));
+    tf_alternative whole = {.n_atoms = (uint32_t)e->atoms.n, .atoms = e->atoms.items};
+    return e->object ? tf_add_alternative(e, &whole)
+                     : tf_unique_alternatives(e->b, &whole, tf_add_alternative, e);
 }
 
-/* Work p off until it is a whole alternative, is dead, or has been split. */
-static tokfsm_status work_off(expansion *e, partial *p)
+/* ---- the walk ---- */
+
+/* The choice to make next; p->n: none is left. */
+static uint32_t next_choice(const partial *p)
 {
-    tf_build *b = e->b;
-    bool dead = false, split_up = false;
-    while (!dead && !split_up) {
-        TF_TRY(tf_spend(b->budget, b->err));
-        if (p->n_tasks == 0)
-            return finish(e, p);
-        task t = p->tasks[--p->n_tasks];
-        switch (t.what) {
-        case TASK_HOLDS: TF_TRY(expand_schema(e, p, t.index, &dead)); break;
-        case TASK_EQUALS: TF_TRY(expand_equal(e, p, t.index, &dead)); break;
-        case TASK_FACT: TF_TRY(add_atom(e, p, tf_obligation_of(t.index, TF_FACT))); break;
-        case TASK_FAILS:
-        case TASK_DIFFERS: {
-            choice *c = NULL;
-            bool met = false;
-            if (t.what == TASK_FAILS)
-                TF_TRY(tf_negate_schema(e, t.index, &c, &met));
-            else
-                TF_TRY(tf_negate_value(e, t.index, &c, &met));
-            TF_TRY(e->status);
-            if (met)
-                break;
-            if (c->n_options == 0)
-                dead = true;
-            else
-                TF_TRY(push_choice(e, p, c));
-            break;
+    uint32_t best = p->n, best_rank = 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        const task *t = &p->tasks[i];
+        if (t->what != TASK_CHOOSE)
+            continue;
+        uint32_t rank = t->choice->optional ? 2u << 28 : t->choice->positive ? 0 : 1u << 28;
+        rank += t->index; /* its live options */
+        if (best == p->n || rank < best_rank) {
+            best = i;
+            best_rank = rank;
         }
-        case TASK_CHOOSE:
-            split_up = true;
-            TF_TRY(split(e, p, t.choice));
-            break;
-        }
+    }
+    return best;
+}
+
+/* Bring p to its next choice and open a frame for it; or to its end. */
+static tokfsm_status go_on(expansion *e, partial p, tf_arena_mark mark, bool *opened)
+{
+    *opened = false;
+    for (;;) {
+        bool dead = false, changed = false;
+        TF_TRY(work_off(e, &p, &dead));
+        if (dead)
+            return TOKFSM_OK;
+        uint32_t at = next_choice(&p);
+        if (at == p.n && e->frames.n == 0 && e->b->marks == NULL)
+            return finish(e, &p);
+        TF_TRY(tf_view_atoms(e, &p, &dead));
+        if (dead)
+            return TOKFSM_OK;
+        if (at == p.n)
+            return finish(e, &p);
+        TF_TRY(tf_prune_choices(e, &p, &dead, &changed));
+        if (dead)
+            return TOKFSM_OK;
+        if (changed)
+            continue;
+        at = next_choice(&p);
+        if (at == p.n)
+            return finish(e, &p);
+        branching f = {.p = p, .at = at, .mark = mark};
+        TF_TRY(tf_live_options(e, &p, at, &f.live));
+        if (!tf_grow(&e->b->arena.allocator, (void **)&e->frames.items, e->frames.n,
+                     &e->frames.capacity, sizeof f))
+            return no_memory(e->b);
+        e->frames.items[e->frames.n++] = f;
+        *opened = true;
+        return TOKFSM_OK;
+    }
+}
+
+/*
+ * What the first n options of a choice cover need not be found again with a later one: they are
+ * no option from here on. Where one of them tells values apart by a finite list, its contrary is
+ * an atom besides: it decides other choices of the kind, as a discriminator's value does.
+ */
+static tokfsm_status leave_covered(expansion *e, partial *p, const choice *live, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        task covered = {DONE_COVERED, 0, NULL};
+        if (!tf_single_task(&live->options[i], &covered.index))
+            continue;
+        p->tasks[p->n++] = covered; /* there is room for two each */
+        tf_fact contrary;
+        if (!tf_is_discriminating(e->b, &live->options[i], &contrary))
+            continue;
+        uint32_t index;
+        TF_TRY(tf_fact_of(e->b, &contrary, &index));
+        p->tasks[p->n++] = (task){TASK_FACT, index, NULL};
     }
     return TOKFSM_OK;
 }
@@ -319,41 +316,62 @@ static tokfsm_status run_expansion(expansion *e, const tf_oset *oset)
 {
     static const int tasks[] = {[TF_HOLDS] = TASK_HOLDS, [TF_FAILS] = TASK_FAILS,
                                 [TF_EQUALS] = TASK_EQUALS, [TF_DIFFERS] = TASK_DIFFERS};
-    partial *head = tf_arena_zero(&e->scratch, sizeof *head);
-    if (head == NULL)
+    tf_arena_mark mark = tf_arena_here(&e->stack);
+    partial p = {.n = oset->n, .capacity = oset->n, .equals = TF_TAPE_NONE};
+    if ((p.tasks = tf_arena_take(&e->stack, oset->n * sizeof *p.tasks)) == NULL)
         return no_memory(e->b);
-    head->equals = TF_TAPE_NONE;
-    for (uint32_t i = oset->n; i-- > 0;) {
-        tf_obligation o = oset->items[i];
-        TF_TRY(push(e, head, (task){tasks[tf_obligation_tag(o)], tf_obligation_index(o), NULL}));
+    for (uint32_t i = 0; i < oset->n; i++)
+        p.tasks[i] = (task){tasks[tf_obligation_tag(oset->items[i])],
+                            tf_obligation_index(oset->items[i]), NULL};
+    bool opened;
+    TF_TRY(go_on(e, p, mark, &opened));
+    while (e->frames.n > 0) {
+        branching *f = &e->frames.items[e->frames.n - 1];
+        TF_TRY(tf_expand_check(e));
+        if (f->next == f->live.n_options) {
+            tf_arena_back(&e->stack, f->mark);
+            e->frames.n--;
+            continue;
+        }
+        const option *o = &f->live.options[f->next++];
+        mark = tf_arena_here(&e->stack);
+        p = (partial){.n = f->p.n, .capacity = f->p.n + o->n_tasks + 2 * f->next + 8,
+                      .equals = f->p.equals};
+        if ((p.tasks = tf_arena_take(&e->stack, p.capacity * sizeof *p.tasks)) == NULL)
+            return no_memory(e->b);
+        memcpy(p.tasks, f->p.tasks, p.n * sizeof *p.tasks);
+        TF_TRY(tf_replace_task(e, &p, f->at, o->tasks, o->n_tasks));
+        if (!f->live.kept)
+            TF_TRY(leave_covered(e, &p, &f->live, f->next - 1));
+        TF_TRY(go_on(e, p, mark, &opened));
+        if (!opened)
+            tf_arena_back(&e->stack, mark);
     }
-    e->queue_end = &head->next;
-    for (; head != NULL; head = head->next)
-        TF_TRY(work_off(e, head));
     return TOKFSM_OK;
 }
-
 tokfsm_status tf_expand(tf_build *b, tf_oset *oset, bool object, const tf_alternatives **found)
 {
-    const tf_alternatives **memo = object ? &oset->object : &oset->array;
-    if (*memo == NULL) {
+    const tf_alternatives **known = object ? &oset->object : &oset->array;
+    if (*known == NULL) {
         expansion e = {.b = b, .object = object,
-                       .types = object ? TF_TYPE_OBJECT : TF_TYPE_ARRAY, .status = TOKFSM_OK};
-        tf_arena_init(&e.scratch, &b->arena.allocator);
+                       .types = object ? TF_TYPE_OBJECT : TF_TYPE_ARRAY, .status = TOKFSM_OK,
+                       .view.required.b = b};
+        tokfsm_allocator *a = &b->arena.allocator;
+        tf_arena_init(&e.scratch, a);
+        tf_arena_init(&e.stack, a);
         tokfsm_status status = run_expansion(&e, oset);
-        tf_alternatives *list = tf_take(b, sizeof *list, &status);
-        const tf_alternative **items = tf_take(b, e.found.n * sizeof *items, &status);
-        if (status == TOKFSM_OK) {
-            if (e.found.n > 0)
-                memcpy(items, e.found.items, e.found.n * sizeof *items);
-            *list = (tf_alternatives){(uint32_t)e.found.n, items};
-            *memo = list;
-        }
-        tf_release(&b->arena.allocator, e.found.items);
+        if (status == TOKFSM_OK)
+            status = tf_keep_alternatives(&e, known);
+        tf_name_list_free(&e.view.required);
+        tf_release(a, e.found.items);
+        tf_release(a, e.frames.items);
+        tf_release(a, e.splice.items);
+        tf_release(a, e.atoms.items);
         tf_arena_free(&e.scratch);
+        tf_arena_free(&e.stack);
         if (status != TOKFSM_OK)
             return status;
     }
-    *found = *memo;
+    *found = *known;
     return TOKFSM_OK;
 }

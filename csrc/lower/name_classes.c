@@ -55,6 +55,22 @@ static const tf_schema *names_schema(const tf_build *b, tf_obligation atom)
     return NULL;
 }
 
+/* Of schemas that a fact lists: what they evaluate is asked about, though they need not hold. */
+static tokfsm_status each_listed_pattern(tf_build *b, tf_obligation atom,
+                                         tokfsm_status (*visit)(void *context, uint32_t pattern),
+                                         void *context)
+{
+    if (tf_obligation_tag(atom) != TF_FACT)
+        return TOKFSM_OK;
+    const tf_fact fact = b->facts.items[tf_obligation_index(atom)];
+    for (uint32_t i = 0; i < fact.n_list; i++) {
+        const tf_schema *s = &b->ir.schemas[fact.list[i]];
+        for (uint32_t k = 0; k < s->n_pattern_properties; k++)
+            TF_TRY(visit(context, s->pattern_properties[k].number));
+    }
+    return TOKFSM_OK;
+}
+
 tokfsm_status tf_each_name_pattern(tf_build *b, const tf_alternative *alternative,
                                    tokfsm_status (*visit)(void *context, uint32_t pattern),
                                    void *context)
@@ -64,6 +80,7 @@ tokfsm_status tf_each_name_pattern(tf_build *b, const tf_alternative *alternativ
         const tf_schema *s = names_schema(b, alternative->atoms[i]);
         if (s == NULL)
             continue;
+        TF_TRY(each_listed_pattern(b, alternative->atoms[i], visit, context));
         for (uint32_t k = 0; k < s->n_pattern_properties; k++)
             TF_TRY(visit(context, s->pattern_properties[k].number));
         if (s->property_names != TF_NO_SCHEMA)

@@ -59,6 +59,13 @@ tokfsm_status tf_name_list_has(const tf_name_list *list, const char *text, uint3
     return tf_spend(list->b->budget, list->b->err);
 }
 
+void tf_name_list_clear(tf_name_list *list)
+{
+    if (list->n > 0)
+        memset(list->slots, 0, list->n_slots * sizeof *list->slots);
+    list->n = 0;
+}
+
 void tf_name_list_free(tf_name_list *list)
 {
     tf_release(&list->b->arena.allocator, list->items);

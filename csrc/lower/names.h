@@ -15,6 +15,7 @@ typedef struct tf_name_list {
 /* A tf_name_visitor. Expected O(1). */
 tokfsm_status tf_name_list_add(void *list, const char *text, uint32_t n);
 tokfsm_status tf_name_list_has(const tf_name_list *list, const char *text, uint32_t n, bool *has);
+void tf_name_list_clear(tf_name_list *list);
 void tf_name_list_free(tf_name_list *list);
 
 #endif

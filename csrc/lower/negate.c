@@ -1,5 +1,5 @@
 /* Not, pushed inwards by one level: the ways in which an object or array fails. */
-#include "expand.h"
+#include "unevaluated.h"
 
 static void way(expansion *e, choice *ways, tf_fact fact)
 {
@@ -22,6 +22,21 @@ static tf_fact lacks(tf_name name)
     return (tf_fact){.kind = TF_LACKS, .name = name.text, .n_name = name.n};
 }
 
+static tf_fact if_there(tf_name name, tf_obligation obligation)
+{
+    return (tf_fact){.kind = TF_IF_THERE, .name = name.text, .n_name = name.n,
+                     .obligation = obligation};
+}
+
+static bool is_required(const tf_schema *s, tf_name name)
+{
+    for (uint32_t i = 0; i < s->n_required; i++)
+        if (s->required[i].n == name.n &&
+            (name.n == 0 || memcmp(s->required[i].text, name.text, name.n) == 0))
+            return true;
+    return false;
+}
+
 static tf_fact range(int kind, uint64_t min, uint64_t max)
 {
     return (tf_fact){.kind = kind, .min = min, .max = max};
@@ -42,11 +57,19 @@ static tf_fact some_member(uint32_t id, uint32_t names, tf_obligation obligation
 
 static void object_ways(expansion *e, const tf_schema *s, uint32_t id, choice *ways)
 {
-    for (uint32_t i = 0; i < s->n_required; i++)
-        way(e, ways, lacks(s->required[i]));
-    for (uint32_t i = 0; i < s->n_properties; i++)
-        way(e, ways, member((tf_name){s->properties[i].name, s->properties[i].n_name},
-                            tf_obligation_of(s->properties[i].schema, TF_FAILS)));
+    /* A name that must be there and is declared fails in one way, not in two. */
+    for (uint32_t i = 0; i < s->n_required; i++) {
+        tf_name name = s->required[i];
+        uint32_t declared = tf_ir_property(&e->b->ir, s, name.text, name.n);
+        way(e, ways, declared == TF_NO_SCHEMA
+                         ? lacks(name)
+                         : if_there(name, tf_obligation_of(declared, TF_FAILS)));
+    }
+    for (uint32_t i = 0; i < s->n_properties; i++) {
+        tf_name name = {s->properties[i].name, s->properties[i].n_name};
+        if (!is_required(s, name))
+            way(e, ways, member(name, tf_obligation_of(s->properties[i].schema, TF_FAILS)));
+    }
     if (s->additional != TF_NO_SCHEMA && s->additional != e->b->ir.true_schema)
         way(e, ways, some_member(id, TF_NAMES_OUTSIDE, tf_obligation_of(s->additional, TF_FAILS)));
     for (uint32_t i = 0; i < s->n_pattern_properties; i++)
@@ -101,26 +124,21 @@ static void array_ways(expansion *e, const tf_schema *s, choice *ways)
         way(e, ways, some_items(s->n_prefix, tf_obligation_of(s->items, TF_FAILS), 1, TF_UNLIMITED));
 }
 
-tokfsm_status tf_negate_schema(expansion *e, uint32_t id, choice **ways, bool *met)
+/* Ways to fail what one schema says, but not what it refers to or its allOf. */
+static tokfsm_status schema_ways(expansion *e, uint32_t id, choice *c)
 {
     const tf_schema *s = &e->b->ir.schemas[id];
-    *met = s->is_false || !(s->types & e->types);
-    if (*met)
-        return TOKFSM_OK;
-    choice *c = *ways = tf_choice_new(e);
     if (e->object)
         object_ways(e, s, id, c);
     else
         array_ways(e, s, c);
+    if (e->object ? s->unevaluated_properties != TF_NO_SCHEMA : s->unevaluated_items != TF_NO_SCHEMA)
+        TF_TRY(tf_unevaluated_ways(e, id, c));
     if (s->has_values) {
         option *o = tf_choice_option(e, c);
         for (uint32_t i = 0; i < s->n_values; i++)
             tf_option_task(e, o, (task){TASK_DIFFERS, s->values[i], NULL});
     }
-    if (s->reference != TF_NO_SCHEMA)
-        way_task(e, c, TASK_FAILS, s->reference);
-    for (uint32_t i = 0; i < s->n_all_of; i++)
-        way_task(e, c, TASK_FAILS, s->all_of[i]);
     if (s->not_schema != TF_NO_SCHEMA)
         way_task(e, c, TASK_HOLDS, s->not_schema);
     if (s->has_any_of) {
@@ -152,6 +170,49 @@ tokfsm_status tf_negate_schema(expansion *e, uint32_t id, choice **ways, bool *m
     return e->status;
 }
 
+typedef struct conjuncts {
+    uint32_t *items;
+    uint32_t n, capacity;
+} conjuncts;
+
+static void add_conjunct(expansion *e, conjuncts *all, uint32_t id)
+{
+    for (uint32_t i = 0; i < all->n; i++)
+        if (all->items[i] == id)
+            return;
+    if (e->status == TOKFSM_OK)
+        e->status = tf_expand_check(e);
+    if (e->status != TOKFSM_OK)
+        return;
+    if (tf_arena_grow(&e->scratch, (void **)&all->items, all->n, &all->capacity, 4,
+                      sizeof *all->items))
+        all->items[all->n++] = id;
+    else
+        e->status = tf_fail(e->b->err, TOKFSM_E_NOMEM, "no memory while compiling");
+}
+
+/* Ways to fail any conjunct are ways to fail the schema: one choice, however deep they stand. */
+tokfsm_status tf_negate_schema(expansion *e, uint32_t id, choice **ways, bool *met)
+{
+    conjuncts all = {0};
+    *met = false;
+    choice *c = *ways = tf_choice_new(e);
+    add_conjunct(e, &all, id);
+    for (uint32_t i = 0; i < all.n; i++) {
+        const tf_schema *s = &e->b->ir.schemas[all.items[i]];
+        *met = s->is_false || !(s->types & e->types);
+        if (*met)
+            return e->status;
+        if (s->reference != TF_NO_SCHEMA)
+            add_conjunct(e, &all, s->reference);
+        for (uint32_t k = 0; k < s->n_all_of; k++)
+            add_conjunct(e, &all, s->all_of[k]);
+    }
+    for (uint32_t i = 0; i < all.n; i++)
+        TF_TRY(schema_ways(e, all.items[i], c));
+    return e->status;
+}
+
 tokfsm_status tf_negate_value(expansion *e, uint32_t node, choice **ways, bool *met)
 {
     const tf_tape_node *nodes = e->b->tape.nodes;
@@ -164,8 +225,7 @@ tokfsm_status tf_negate_value(expansion *e, uint32_t node, choice **ways, bool *
         /* Fewer or other names lack one of these; more names are counted. */
         for (uint32_t at = node + 1; at < nodes[node].next; at = nodes[at + 1].next) {
             tf_name name = {nodes[at].text, nodes[at].n};
-            way(e, c, lacks(name));
-            way(e, c, member(name, tf_obligation_of(at + 1, TF_DIFFERS)));
+            way(e, c, if_there(name, tf_obligation_of(at + 1, TF_DIFFERS)));
         }
         way(e, c, range(TF_COUNT, n + 1, TF_UNLIMITED));
         return e->status;

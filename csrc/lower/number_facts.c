@@ -129,8 +129,12 @@ void tf_number_facts_digit(const tf_number_facts *facts, uint64_t *state, bool f
 {
     for (uint32_t i = 0; i < facts->n_bounds; i++) {
         const tf_bound *bound = &facts->bounds[i];
-        if (state[i] != TF_SAME || (!fraction && position >= bound->n_integer))
-            continue; /* a longer integer part is judged by its length */
+        if (!fraction && position >= bound->n_integer) {
+            state[i] = TF_MORE; /* a longer integer part is judged by its length */
+            continue;
+        }
+        if (state[i] != TF_SAME)
+            continue;
         uint32_t other = digit_of(&bound->value, fraction, position);
         state[i] = digit < other ? TF_LESS : digit > other ? TF_MORE : TF_SAME;
     }
@@ -139,7 +143,7 @@ void tf_number_facts_digit(const tf_number_facts *facts, uint64_t *state, bool f
         uint64_t *rest = &state[facts->n_bounds + i];
         if (fraction && position >= divisor->n_fraction) {
             if (digit != 0)
-                *rest |= OFF_PLACE;
+                *rest = OFF_PLACE;
             continue;
         }
         *rest = (*rest * 10 + digit) % divisor->number;
@@ -153,6 +157,12 @@ void tf_number_facts_point(const tf_number_facts *facts, uint64_t *state, uint32
             state[i] = TF_LESS;
         else if (n > facts->bounds[i].n_integer)
             state[i] = TF_MORE;
+    }
+    /* Of a divisor without places only whether it divides matters from here on. */
+    for (uint32_t i = 0; i < facts->n_divisors; i++) {
+        uint64_t *rest = &state[facts->n_bounds + i];
+        if (facts->divisors[i].n_fraction == 0 && *rest != 0)
+            *rest = OFF_PLACE;
     }
 }
 

@@ -99,8 +99,11 @@ static tokfsm_status fill_outcomes(tf_build *b, const state_build *s, uint64_t *
         return TOKFSM_OK;
     }
     bool pointed = s->phase == POINT || s->phase == FRACTION;
+    bool integer_left = true;
+    for (uint32_t i = 0; i < s->n && pointed; i++) /* the one integer left is a constant */
+        integer_left = integer_left && s->of->constants[s->agreeing[i]].n_fraction > 0;
     for (uint32_t w = 0; w < n_words; w++)
-        live[w] = of->fraction[w] | (s->inexact ? 0 : of->pointed[w]) |
+        live[w] = of->fraction[w] | (s->inexact || !integer_left ? 0 : of->pointed[w]) |
                   (pointed ? 0 : of->integer[w]);
     for (uint32_t i = 0; i < s->n; i++) {
         const constant *c = &of->constants[s->agreeing[i]];
@@ -140,10 +143,33 @@ static bool same(const state_build *a, const state_build *b)
            (a->n == 0 || memcmp(a->agreeing, b->agreeing, a->n * sizeof *a->agreeing) == 0);
 }
 
+/* Room for one more state in chains that stay short. */
+static tokfsm_status widen_heads(tf_build *b)
+{
+    if (b->nstates.n < b->n_nstate_heads)
+        return TOKFSM_OK;
+    size_t n = b->n_nstate_heads == 0 ? 256 : b->n_nstate_heads * 4;
+    uint32_t *heads = tf_allocate(&b->arena.allocator, n * sizeof *heads);
+    if (heads == NULL)
+        return tf_numbers_no_memory(b);
+    memset(heads, 0, n * sizeof *heads);
+    for (size_t i = 0; i < b->nstates.n; i++) { /* oldest first, so that chains go back in time */
+        state_build *s = (state_build *)(uintptr_t)b->nstates.items[i]->build;
+        s->next = heads[s->hash & (n - 1)];
+        heads[s->hash & (n - 1)] = (uint32_t)i + 1;
+    }
+    uint32_t *old = b->nstate_heads;
+    b->nstate_heads = heads;
+    b->n_nstate_heads = n;
+    tf_release(&b->arena.allocator, old);
+    return TOKFSM_OK;
+}
+
 static tokfsm_status intern(tf_build *b, const state_build *wanted, const tf_nstate **state)
 {
     uint32_t hash = hash_of(wanted);
-    uint32_t *head = &b->nstate_heads[hash % 1024];
+    TF_TRY(widen_heads(b));
+    uint32_t *head = &b->nstate_heads[hash & (b->n_nstate_heads - 1)];
     for (uint32_t i = *head; i != 0;) {
         const state_build *known = b->nstates.items[i - 1]->build;
         if (known->hash == hash && same(known, wanted)) {
@@ -433,11 +459,51 @@ static tokfsm_status settle_rules(tf_build *b, const numbers *of, size_t first)
     return TOKFSM_OK;
 }
 
+typedef struct constraint {
+    bool found;
+} constraint;
+
+static tokfsm_status note_constraint(tf_build *b, void *context, const tf_schema *s)
+{
+    constraint *c = context;
+    c->found |= s->has_number;
+    for (uint32_t i = 0; i < s->n_values; i++)
+        c->found |= b->tape.nodes[s->values[i]].type == TF_JSON_NUMBER;
+    return TOKFSM_OK;
+}
+
+static tokfsm_status note_constant(tf_build *b, void *context, uint32_t node)
+{
+    constraint *c = context;
+    c->found |= b->tape.nodes[node].type == TF_JSON_NUMBER;
+    return TOKFSM_OK;
+}
+
+/* With digits limited no digits may reach what constrains a number, but an exponent would. */
+static tokfsm_status settle_exponents(tf_build *b, const numbers *of)
+{
+    uint64_t *any_number = (uint64_t *)(uintptr_t)of->rules.any_number;
+    for (uint32_t i = 0; i < of->rules.n; i++) {
+        tf_oset *oset = tf_value_oset(b, of->value, i);
+        const tf_value *one;
+        constraint c = {false};
+        if (!tf_word_bit(any_number, i))
+            continue;
+        TF_TRY(tf_value_of(b, &oset, 1, &one));
+        TF_TRY(tf_visit_in_place(b, one, note_constraint, note_constant, &c));
+        if (c.found)
+            any_number[i >> 6] &= ~((uint64_t)1 << (i & 63u));
+    }
+    return TOKFSM_OK;
+}
+
 static tokfsm_status settle(tf_build *b, const numbers *of, size_t first)
 {
     TF_TRY(explore(b, of, first));
     settle_live(b, of, first);
     TF_TRY(settle_rules(b, of, first));
+    if (b->machine.options.max_digits != TOKFSM_UNBOUNDED)
+        TF_TRY(settle_exponents(b, of));
     if (of->n_constants > 0)
         TF_TRY(tf_numbers_pointed(b, of->value, (uint64_t *)(uintptr_t)of->rules.integers_only));
     for (size_t i = first; i < b->nstates.n; i++) {
@@ -451,7 +517,7 @@ static tokfsm_status settle(tf_build *b, const numbers *of, size_t first)
 /* Take back the states from `first` on: unsettled, they would be found again. */
 static void forget(tf_build *b, size_t first)
 {
-    for (size_t i = 0; i < sizeof b->nstate_heads / sizeof *b->nstate_heads; i++) {
+    for (size_t i = 0; i < b->n_nstate_heads; i++) {
         uint32_t *head = &b->nstate_heads[i];
         while (*head > first)
             *head = ((const state_build *)b->nstates.items[*head - 1]->build)->next;

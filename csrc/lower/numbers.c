@@ -89,6 +89,54 @@ static bool decimal_divides(const void *context, const tf_decimal *divisor)
     return tf_number_facts_divides(&facts, &state, 0, true, c.n_fraction);
 }
 
+/* A number of the schema, and whether a divisor was met that is refused elsewhere. */
+typedef struct cautious {
+    const tf_decimal *value;
+    bool *unsure;
+} cautious;
+
+static int cautious_compare(const void *context, const tf_decimal *bound)
+{
+    return tf_decimal_compare(((const cautious *)context)->value, bound);
+}
+
+static bool cautious_divides(const void *context, const tf_decimal *divisor)
+{
+    const cautious *c = context;
+    tf_divisor one;
+    if (!tf_divisor_of(divisor, &one))
+        *c->unsure = true;
+    return decimal_divides(c->value, divisor);
+}
+
+tokfsm_status tf_numbers_may_equal(tf_build *b, const tf_oset *oset, uint32_t node, bool *may)
+{
+    tf_arena arena;
+    tf_arena_init(&arena, &b->arena.allocator);
+    constant c = {.node = node};
+    const tf_tape_node *n = &b->tape.nodes[node];
+    tokfsm_status status = tf_decimal_read(&c.value, n->text, n->n, &arena, b->err);
+    *may = true;
+    if (status == TOKFSM_OK) {
+        set_lengths(&c);
+        bool unsure = c.n_integer > TF_MAX_NUMBER_DIGITS || c.n_fraction > TF_MAX_NUMBER_DIGITS;
+        cautious context = {&c.value, &unsure};
+        tf_scalar scalar = {.type = TF_JSON_NUMBER, .node = node,
+                            .is_integer = tf_decimal_is_integer(&c.value), .context = &context,
+                            .compare = cautious_compare, .divides = cautious_divides};
+        if (!unsure)
+            status = tf_evaluate(b, oset, &scalar, may);
+        if (status == TOKFSM_OK && !*may && b->ir.pointed_is_no_integer) {
+            scalar.pointed = true;
+            status = tf_evaluate(b, oset, &scalar, may);
+        }
+        if (unsure)
+            *may = true;
+    }
+    tf_arena_free(&arena);
+    return status;
+}
+
 tokfsm_status tf_numbers_evaluate(tf_build *b, const tf_value *value, const tf_scalar *scalar,
                                   uint64_t *words)
 {

@@ -1,7 +1,7 @@
 /*
  * Obligation sets: interned conjunctions; and what an alternative asks of members and items.
  */
-#include "name_classes.h"
+#include "unevaluated.h"
 
 static tokfsm_status no_memory(tf_build *b)
 {
@@ -104,6 +104,9 @@ static bool closed_by_option(const tf_build *b, const tf_alternative *alternativ
     bool has_properties = false;
     for (uint32_t i = 0; i < alternative->n_atoms; i++) {
         tf_obligation atom = alternative->atoms[i];
+        if (tf_obligation_tag(atom) == TF_FACT &&
+            b->facts.items[tf_obligation_index(atom)].kind == TF_UNEVALUATED)
+            return false;
         if (tf_obligation_tag(atom) != TF_HOLDS)
             continue; /* a value or a fact evaluates no name (Core §11.3) */
         const tf_schema *s = schema_of(b, atom);
@@ -178,12 +181,17 @@ static tokfsm_status named_oset(tf_build *b, const tf_alternative *alternative,
         }
         if (tf_obligation_tag(atom) == TF_FACT) {
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
-            bool about = name != NULL && (fact->kind == TF_MEMBER || fact->kind == TF_LACKS) &&
+            bool about = name != NULL &&
+                         (fact->kind == TF_MEMBER || fact->kind == TF_LACKS ||
+                          fact->kind == TF_IF_THERE) &&
                          fact->n_name == n_name &&
                          (n_name == 0 || memcmp(fact->name, name, n_name) == 0);
             if (about && fact->kind == TF_LACKS)
                 return TOKFSM_OK;
-            if (about)
+            bool evaluated = fact->kind != TF_UNEVALUATED;
+            if (!evaluated)
+                TF_TRY(tf_is_evaluated(b, fact, view, &evaluated));
+            if (about || !evaluated)
                 list[n++] = fact->obligation;
             continue;
         }
@@ -226,7 +234,8 @@ static bool add_item_obligations(const tf_build *b, const tf_alternative *altern
         }
         if (tf_obligation_tag(atom) == TF_FACT) {
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
-            if (fact->kind == TF_ITEM && fact->index == i)
+            if ((fact->kind == TF_ITEM && fact->index == i) ||
+                (fact->kind == TF_ITEMS_FROM && fact->index <= i))
                 list[(*n)++] = fact->obligation;
             continue;
         }
@@ -270,7 +279,9 @@ uint32_t tf_prefix_length(const tf_build *b, const tf_alternative *alternative)
         uint32_t n;
         if (tf_obligation_tag(atom) == TF_FACT) {
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
-            n = fact->kind == TF_ITEM ? fact->index + 1 : fact->kind == TF_SOME_ITEMS ? fact->index : 0;
+            n = fact->kind == TF_ITEM ? fact->index + 1
+                : fact->kind == TF_ITEMS_FROM || fact->kind == TF_SOME_ITEMS ? fact->index
+                                                                             : 0;
         } else if (tf_obligation_tag(atom) == TF_EQUALS) {
             n = b->tape.nodes[tf_obligation_index(atom)].n;
         } else {
@@ -360,13 +371,15 @@ tokfsm_status tf_each_name(tf_build *b, const tf_alternative *alternative,
         }
         if (tf_obligation_tag(atom) == TF_FACT) {
             const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
-            if (fact->kind == TF_LACKS) /* met ones come with the required names */
+            if (fact->kind == TF_LACKS || fact->kind == TF_IF_THERE) /* others are required */
                 TF_TRY(visit(context, fact->name, fact->n_name));
             if (fact->kind == TF_SOME_MEMBER) {
                 const tf_schema *about = &b->ir.schemas[fact->index];
                 TF_TRY(each_property(about, visit, context));
                 if (about->property_names != TF_NO_SCHEMA)
                     TF_TRY(tf_each_spelled_name(b, about->property_names, visit, context));
+                for (uint32_t k = 0; k < fact->n_list; k++)
+                    TF_TRY(each_property(&b->ir.schemas[fact->list[k]], visit, context));
             }
             continue;
         }
@@ -385,6 +398,9 @@ tokfsm_status tf_fact_of(tf_build *b, const tf_fact *fact, uint32_t *index)
         if (known->kind == fact->kind && known->n_name == fact->n_name &&
             known->index == fact->index && known->names == fact->names && known->obligation == fact->obligation &&
             known->min == fact->min && known->max == fact->max &&
+            known->n_list == fact->n_list &&
+            (fact->n_list == 0 ||
+             memcmp(known->list, fact->list, fact->n_list * sizeof *fact->list) == 0) &&
             (fact->n_name == 0 || memcmp(known->name, fact->name, fact->n_name) == 0)) {
             *index = (uint32_t)i;
             return TOKFSM_OK;
@@ -393,7 +409,13 @@ tokfsm_status tf_fact_of(tf_build *b, const tf_fact *fact, uint32_t *index)
     if (!tf_grow(&b->arena.allocator, (void **)&b->facts.items, b->facts.n, &b->facts.capacity,
                  sizeof *fact))
         return no_memory(b);
+    uint32_t *list = tf_arena_take(&b->arena, fact->n_list * sizeof *list);
+    if (list == NULL)
+        return no_memory(b);
+    if (fact->n_list > 0)
+        memcpy(list, fact->list, fact->n_list * sizeof *list);
     b->facts.items[b->facts.n] = *fact;
+    b->facts.items[b->facts.n].list = list;
     *index = (uint32_t)b->facts.n++;
     return TOKFSM_OK;
 }

@@ -61,15 +61,17 @@ static tokfsm_status read_pattern(tf_build *b, const tf_name *text, uint32_t nod
 tokfsm_status tf_patterns_read(tf_build *b)
 {
     tokfsm_status status = TOKFSM_OK;
-    b->pattern_of = tf_take(b, b->ir.n_schemas * sizeof *b->pattern_of, &status);
-    b->format_of = tf_take(b, b->ir.n_schemas * sizeof *b->format_of, &status);
-    b->format_most = tf_take(b, b->ir.n_schemas * sizeof *b->format_most, &status);
+    b->pattern_of = tf_take(b, b->ir.capacity * sizeof *b->pattern_of, &status);
+    b->format_of = tf_take(b, b->ir.capacity * sizeof *b->format_of, &status);
+    b->format_most = tf_take(b, b->ir.capacity * sizeof *b->format_most, &status);
     if (status != TOKFSM_OK)
         return status;
-    for (uint32_t id = 0; id < b->ir.n_schemas; id++) {
-        const tf_schema *s = &b->ir.schemas[id];
+    for (size_t id = 0; id < b->ir.capacity; id++) { /* schemas that are made later have none */
         b->pattern_of[id] = b->format_of[id] = TF_NO_PATTERN;
         b->format_most[id] = TF_UNLIMITED;
+    }
+    for (uint32_t id = 0; id < b->ir.n_schemas; id++) {
+        const tf_schema *s = &b->ir.schemas[id];
         for (uint32_t i = 0; i < s->n_pattern_properties; i++) {
             tf_pattern_property *p =
                 (tf_pattern_property *)(uintptr_t)&s->pattern_properties[i];

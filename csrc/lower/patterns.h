@@ -77,8 +77,8 @@ tokfsm_status tf_count_strings(tf_build *b, tf_dfa *dfa, const tf_dfa_state_id *
                                uint64_t *counts);
 /* tf_name_cheapest while compiling. */
 tokfsm_status tf_build_name_cheapest(tf_build *b, const tf_content_state *state, uint32_t language,
-                                     tf_name_used used, void *context, uint32_t n_wanted,
-                                     uint32_t *costs, uint32_t *n_found);
+                                     tf_name_used used, void *context, uint64_t n_used,
+                                     uint32_t n_wanted, uint32_t *costs, uint32_t *n_found);
 /* The state after a text; NULL where nothing is live. */
 tokfsm_status tf_build_content_walk(tf_build *b, const tf_content *content, const char *text,
                                     uint32_t n, const tf_content_state **state);

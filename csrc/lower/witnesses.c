@@ -2,6 +2,7 @@
  * Counters of alternatives: from contains, and from what negation comes down to, "some item" and
  * "some member". Their obligations by sign, and whether children meet them all.
  */
+#include "unevaluated.h"
 #include "witnesses.h"
 
 /* ---- what an alternative counts ---- */
@@ -18,6 +19,11 @@ tokfsm_status tf_fact_covers(tf_build *b, const tf_fact *fact, const tf_name_vie
     if (fact->names >= TF_NAMES_MATCHING)
         return tf_name_matches(
             b, name, s->pattern_properties[fact->names - TF_NAMES_MATCHING].number, covers);
+    if (fact->names == TF_NAMES_UNEVALUATED) {
+        TF_TRY(tf_is_evaluated(b, fact, name, covers));
+        *covers = !*covers;
+        return TOKFSM_OK;
+    }
     *covers = name->text == NULL ||
               tf_ir_property(&b->ir, s, name->text, name->n) == TF_NO_SCHEMA;
     for (uint32_t i = 0; i < s->n_pattern_properties && *covers; i++) {
@@ -336,7 +342,7 @@ static tokfsm_status plan_others(planning *p, const tf_name_view *name, const tf
     tokfsm_status status = TOKFSM_OK;
     if (p->of->name_cost != NULL)
         status = tf_build_name_cheapest(b, name->classes->content->start, name->class, is_declared, p,
-                                        n, costs, &n);
+                                        p->names.n, n, costs, &n);
     for (uint32_t i = 0; i < n && status == TOKFSM_OK; i++) {
         for (uint32_t s = 0; s < n_signs; s++)
             whole[s] = tf_cost_plus(tf_cost_plus(by_sign[s], p->of->other_name),

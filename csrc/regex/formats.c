@@ -125,7 +125,7 @@
     "[a-z0-9\\-]*(?:[^\\0-\\x7F\\p{idna:dot}][a-z0-9\\-]*){1,4}(?:" DOT "|$))"
 #define U_LABEL(nfc)                                                                           \
     "(?=[a-z0-9\\-]*[^\\0-\\x7F\\p{idna:dot}])" SIZES "(?:" CONTEXTS(nfc) "|" KATAKANA_DOT(nfc) ")" \
-    U("permitted") "*" "[^\\-\\p{idna:dot}](?=" DOT "|$)"
+    U("permitted") "*(?!\\-)" U("permitted") "(?=" DOT "|$)"
 #define IDN_LABEL(nfc) "(?:(?!..--)" ASCII_LABEL "(?=" DOT "|$)|" U_LABEL(nfc) ")"
 #define IDN_PLAIN(nfc) IDN_LABEL(nfc) "(?:" DOT IDN_LABEL(nfc) ")*"
 #define RIGHT_LABEL                                                                       \

@@ -127,41 +127,11 @@ static tokfsm_status read_one_of(reader *r, uint32_t value)
     return tf_schema_list(r, value, "oneOf", &r->s->one_of, &r->s->n_one_of);
 }
 
-/*
- * Keywords of the specification that are not honoured yet: each is refused by name, unless
- * the types beside it make it say nothing or its value does.
- */
-static const struct {
-    const char *name;
-    uint32_t types;     /* the only types of value that it speaks of */
-    uint32_t from, to;  /* drafts that know it */
-} unsupported[] = {
-    {"unevaluatedProperties", TF_TYPE_OBJECT, TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
-    {"unevaluatedItems", TF_TYPE_ARRAY, TOKFSM_DRAFT_2019_09, TOKFSM_DRAFT_2020_12},
-};
-
-static tokfsm_status refuse_unsupported(reader *r)
-{
-    tf_ir *ir = r->ir;
-    for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++) {
-        const char *name = unsupported[i].name;
-        if (r->draft < unsupported[i].from || r->draft > unsupported[i].to)
-            continue;
-        uint32_t value = tf_keyword(r, name);
-        if (value == TF_TAPE_NONE || (r->s->types & unsupported[i].types) == 0)
-            continue;
-        return tf_fail_node(r->err, TOKFSM_E_UNSUPPORTED, ir->tape, value, name,
-                            "the keyword %s is not supported", name);
-    }
-    return TOKFSM_OK;
-}
-
 tokfsm_status tf_keywords_read(reader *r)
 {
     uint32_t value = tf_keyword(r, "type");
     if (value != TF_TAPE_NONE)
         TF_TRY(read_type(r, value));
-    TF_TRY(refuse_unsupported(r));
     if ((value = tf_keyword(r, "enum")) != TF_TAPE_NONE)
         TF_TRY(read_values(r, value));
     if (r->draft >= TOKFSM_DRAFT_6 && (value = tf_keyword(r, "const")) != TF_TAPE_NONE)
