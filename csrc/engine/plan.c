@@ -34,7 +34,7 @@ static bool move(tf_run *run, tf_configuration *c, ahead *known)
         run->searching = is_known;
         bool taken = tf_step(run, &next, moves[i]);
         run->searching = 0;
-        if (!taken)
+        if (!taken || !tf_search_ends(run, &next))
             continue;
         if (!is_known || ++known->at == known->n)
             known->path = NULL;
@@ -54,13 +54,14 @@ uint32_t tf_bound(tf_run *run, const tf_configuration *c)
     tf_configuration at = *c;
     ahead known = {0};
     tf_arena_mark mark = tf_arena_here(run->arena);
-    bool found = tf_unique_alive(run, c);
+    bool found = tf_search_ends(run, c) && tf_unique_alive(run, c);
     while (found && at.mode != TF_AT_END && !tf_is_complete(&at) && needs_plan(run, &at)) {
         bool applies;
-        uint32_t n_bytes = 1;
+        uint32_t n_bytes = 1, n_way = 0;
         tf_configuration end;
-        found = tf_unique_way(run, &at, &applies, &end, &n_bytes);
+        found = tf_unique_way(run, &at, &applies, &end, &n_way);
         if (applies) {
+            n_bytes = n_way;
             at = end;
             known.path = NULL;
         } else {

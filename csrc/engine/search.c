@@ -241,6 +241,11 @@ uint32_t tf_search_moves(tf_run *run, const tf_search *search, const tf_configur
     return l.n;
 }
 
+bool tf_search_ends(tf_run *run, const tf_configuration *c)
+{
+    return run->m->bytes_complete || tf_bound_plain(run, c) != TF_COST_NONE;
+}
+
 /* ---- the search ---- */
 
 /* Members that the search itself begins come in ascending order, so that each set of them comes
@@ -334,6 +339,8 @@ static bool run_levels(tf_run *run, tf_search *search, level **levels, size_t *c
             continue;
         if (next.top == NULL || next.top->depth < search->base ||
             !fits(run, search, &next, next.mode == TF_IN_NUMBER && l->c.mode == TF_IN_NUMBER ? typed : 0))
+            continue;
+        if (!tf_search_ends(run, &next))
             continue;
         if (is_leaf(search, &next)) {
             if (leaf(run, search, &next, depth))

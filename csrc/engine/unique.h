@@ -74,6 +74,9 @@ enum { TF_MAX_MOVES = 264 };
 uint32_t tf_search_moves(tf_run *run, const tf_search *search, const tf_configuration *c,
                          uint8_t moves[TF_MAX_MOVES]);
 
+/* Whether bytes that are tokens by themselves lead to an end, items compared or not. */
+bool tf_search_ends(tf_run *run, const tf_configuration *c);
+
 /* match.c */
 typedef struct tf_item_list {
     const tf_item **items;
