@@ -35,8 +35,8 @@ static void add(listing *l, uint8_t byte)
         l->moves[l->n++] = byte;
 }
 
-/* Add a byte in its place among those from `first` on, by the cost of what follows. */
-static void add_rated(listing *l, uint32_t first, uint8_t byte)
+/* Add a byte in its place, by the cost of what follows. */
+static void add_rated(listing *l, uint8_t byte)
 {
     if (l->n == TF_MAX_MOVES || !tf_has_byte(l->run->m, byte))
         return;
@@ -47,7 +47,7 @@ static void add_rated(listing *l, uint32_t first, uint8_t byte)
     if (cost == TF_COST_NONE)
         return;
     uint32_t at = l->n++;
-    for (; at > first && l->rated[at - 1] > cost; at--) {
+    for (; at > 0 && l->rated[at - 1] > cost; at--) {
         l->rated[at] = l->rated[at - 1];
         l->moves[at] = l->moves[at - 1];
     }
@@ -59,9 +59,9 @@ static void add_gap(listing *l)
 {
     uint32_t layout = l->run->m->options.whitespace;
     if (layout == TOKFSM_WHITESPACE_INDENT)
-        add(l, '\n');
+        add_rated(l, '\n');
     if (layout == TOKFSM_WHITESPACE_INDENT || layout == TOKFSM_WHITESPACE_SPACED)
-        add(l, ' ');
+        add_rated(l, ' ');
 }
 
 /* ---- numbers ---- */
@@ -121,10 +121,10 @@ static void number_moves(listing *l, const tf_search *search)
     uint32_t n_after_point;
     number_text(c->text, &pointed, &exponent, &nonzero, &n_after_point);
     if (c->top != NULL && c->top->depth != search->base) {
-        add_rated(l, 0, c->top->kind->is_object ? '}' : ']');
+        add_rated(l, c->top->kind->is_object ? '}' : ']');
         if (l->run->m->options.whitespace == TOKFSM_WHITESPACE_INDENT)
-            add_rated(l, 0, '\n');
-        add_rated(l, 0, ',');
+            add_rated(l, '\n');
+        add_rated(l, ',');
     }
     uint32_t n_ends = l->n;
     if (exponent && !nonzero && !aimed) {
@@ -135,11 +135,11 @@ static void number_moves(listing *l, const tf_search *search)
         return;
     }
     for (uint8_t byte = '1'; byte <= '9'; byte++)
-        add_rated(l, 0, byte);
+        add_rated(l, byte);
     if (!pointed && !exponent)
-        add_rated(l, 0, '.');
+        add_rated(l, '.');
     if (!pointed || exponent || aimed || n_after_point == 0 || digit_behind_zeros(l->run, c))
-        add_rated(l, 0, '0');
+        add_rated(l, '0');
     if (!exponent && (aimed || l->run->m->options.max_digits != TOKFSM_UNBOUNDED))
         add(l, 'e');
     if (exponent) {
@@ -158,7 +158,7 @@ static void string_moves(listing *l)
     bool name = c->mode == TF_IN_NAME;
     uint8_t listed[32] = {0};
     if (c->sub == TF_STR_NORMAL) {
-        add_rated(l, 0, '"');
+        add_rated(l, '"');
         listed['"' / 8] |= 1u << ('"' % 8);
     }
     if (c->literal == TF_ON)
@@ -167,7 +167,7 @@ static void string_moves(listing *l)
                 continue;
             uint8_t byte = s->literals[i].spelled[c->pos];
             if (!((uint32_t)listed[byte / 8] >> (byte % 8) & 1u))
-                add_rated(l, 0, byte);
+                add_rated(l, byte);
             listed[byte / 8] |= (uint8_t)(1u << (byte % 8));
         }
     if (!name && s->n_breaks == 0 && c->literal != TF_MAYBE)
@@ -176,7 +176,7 @@ static void string_moves(listing *l)
         for (uint32_t byte = 0; byte < 256; byte++)
             if (!((uint32_t)listed[byte / 8] >> (byte % 8) & 1u) &&
                 tf_string_table()[c->sub][byte] < TF_N_STR)
-                add_rated(l, 0, (uint8_t)byte);
+                add_rated(l, (uint8_t)byte);
         return;
     }
     /* One free character in its place; the others behind, in any order. */
@@ -184,7 +184,7 @@ static void string_moves(listing *l)
     for (uint32_t i = 0; c->sub == TF_STR_NORMAL && likely[i] != '\0'; i++) {
         uint8_t byte = (uint8_t)likely[i];
         if (!((uint32_t)listed[byte / 8] >> (byte % 8) & 1u))
-            add_rated(l, 0, byte);
+            add_rated(l, byte);
         listed[byte / 8] |= (uint8_t)(1u << (byte % 8));
     }
     for (uint32_t k = 0; k < 256; k++) {
@@ -207,24 +207,24 @@ uint32_t tf_search_moves(tf_run *run, const tf_search *search, const tf_configur
     switch (c->mode) {
     case TF_AT_VALUE:
         if (c->gap == TF_GAP_OPEN)
-            add(&l, ']');
+            add_rated(&l, ']');
         add_gap(&l);
         for (const char *byte = "0ntf\"[{123456789-"; *byte != '\0'; byte++)
-            add_rated(&l, c->gap == TF_GAP_OPEN, (uint8_t)*byte);
+            add_rated(&l, (uint8_t)*byte);
         break;
     case TF_AT_NAME:
         if (c->gap == TF_GAP_OPEN)
-            add(&l, '}');
+            add_rated(&l, '}');
         add_gap(&l);
-        add(&l, '"');
+        add_rated(&l, '"');
         break;
     case TF_AT_COLON:
         add(&l, ':');
         break;
     case TF_AT_AFTER:
-        add(&l, c->top->kind->is_object ? '}' : ']');
+        add_rated(&l, c->top->kind->is_object ? '}' : ']');
         add_gap(&l);
-        add(&l, ',');
+        add_rated(&l, ',');
         break;
     case TF_IN_LITERAL: {
         static const char *const text[TF_N_LITERALS] = {"null", "false", "true"};
