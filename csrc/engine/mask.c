@@ -178,7 +178,7 @@ static bool mask_string(tf_run *run, const tf_configuration *c, bool settled, tf
 {
     const tokfsm_pack *pack = run->m->pack;
     const tf_strings *s = c->at;
-    uint64_t room;
+    uint64_t room = 0;
     bool name = c->mode == TF_IN_NAME;
     bool is_free = free_room(run, c, &room);
     if (run->call.status != TOKFSM_OK)
