@@ -291,9 +291,11 @@ static void top_costs(tf_run *run, const tf_configuration *c, const costs *value
         } else if (c->mode == TF_AT_COLON) {
             out->of[a] = tf_cost_add(tf_colon_cost(run, frame), value_and_rest(run, frame, a, NULL));
         } else if (has_value) {
+            bool fresh = c->mode == TF_AT_VALUE && !kind->is_object;
             tf_frame begun = *frame;
             begun.count += open_array; /* the item that may begin is not counted yet */
-            out->of[a] = value_and_rest(run, open_array ? &begun : frame, a, value);
+            begun.fresh = 1;
+            out->of[a] = value_and_rest(run, fresh ? &begun : frame, a, value);
         }
         if (open_array && kind->min_items[a] == 0 && tf_counters_met(frame, a) &&
             (!tf_indented(m) || c->n == 0))

@@ -268,13 +268,13 @@ uint32_t tf_rest_after(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t 
             more |= members > 0;
             cost = tf_cost_add(cost, members);
         }
-    } else if (frame->count < kind->min_items[a]) {
+    } else if (frame->count < tf_least_items(frame, a)) {
         const tf_items_cost *items = tf_kind_items_cost(run->m, kind, &run->call);
         if (items == NULL)
             return TF_COST_NONE;
         items += a;
         more = true;
-        uint64_t from = frame->count, to = kind->min_items[a];
+        uint64_t from = frame->count, to = tf_least_items(frame, a);
         uint32_t comma = tf_comma_cost(m, frame);
         uint64_t n = to - from > UINT32_MAX ? UINT32_MAX : to - from, sum = n * comma;
         for (; from < to && from < items->n_prefix; from++, n--) {

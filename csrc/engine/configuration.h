@@ -40,6 +40,7 @@ typedef struct tf_frame {
     uint32_t depth; /* frames below and including this one */
     uint8_t collects;  /* 1: keeps the values of its members or items, see unique.h */
     uint8_t unchecked; /* 1: but does not compare them (a search of its own) */
+    uint8_t fresh;     /* copies for bounds alone: 1: nothing of the item at hand is written */
     const struct tf_child *children; /* those that have ended, newest first */
     tf_bits twins;     /* alternatives that have got their two equal items */
     uint32_t seen[]; /* objects: [kind->name_words] */

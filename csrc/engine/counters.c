@@ -220,6 +220,7 @@ uint32_t tf_items_rest(tf_run *run, const tf_frame *frame, uint32_t a, uint32_t 
     items context = {run, kind, a, frame->depth};
     tf_items_plan plan = items_plan(kind, a, frame->count, &context);
     read_counts(frame, a, plan.counts);
+    plan.min = tf_least_items(frame, a);
     tf_cost cost;
     if (!add_sign(plan.counters, plan.k, sign, plan.counts))
         return TF_COST_NONE;

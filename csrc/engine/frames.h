@@ -43,6 +43,20 @@ static inline bool tf_twins_wanting(const tf_frame *frame, uint32_t a)
                 ? !(frame->twins.word >> a & 1u)
                 : frame->twins.words == NULL || !tf_word_bit(frame->twins.words, a));
 }
+/*
+ * Items that alternative a must come to: one more while two equal ones are wanting. An item of
+ * which nothing is written can be the second of them; of one that is begun it is not known here.
+ */
+static inline uint64_t tf_least_items(const tf_frame *frame, uint32_t a)
+{
+    const tf_kind *kind = frame->kind;
+    uint64_t least = kind->min_items[a];
+    if (kind->twins != NULL && !frame->fresh && least <= frame->count &&
+        frame->count < kind->max_items[a] && kind->twins[a].second >= kind->twins[a].tail &&
+        tf_twins_wanting(frame, a))
+        least = frame->count + 1;
+    return least;
+}
 static inline void tf_meet(uint64_t *out, const uint64_t *a, const uint64_t *b, uint32_t n_words)
 {
     for (uint32_t i = 0; i < n_words; i++)

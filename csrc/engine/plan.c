@@ -11,15 +11,33 @@ static bool needs_plan(tf_run *run, const tf_configuration *c)
            (run->m->unique == TF_UNIQUE_FREE && tf_unique_watch(c) != NULL);
 }
 
-static bool move(tf_run *run, tf_configuration *c)
+/* What is known of the way ahead, so that it need not be searched for at every byte. */
+typedef struct ahead {
+    const uint8_t *path;
+    uint32_t n, at;
+} ahead;
+
+static bool move(tf_run *run, tf_configuration *c, ahead *known)
 {
     static const tf_search any = {0};
     uint8_t moves[TF_MAX_MOVES];
+    if (known->path == NULL) {
+        tf_search search = {0};
+        if (!tf_unique_path(run, c, &search))
+            return false;
+        *known = (ahead){search.n_bytes == 0 ? NULL : search.path, search.n_bytes, 0};
+    }
     uint32_t n = tf_search_moves(run, &any, c, moves);
     for (uint32_t i = 0; i < n && run->call.status == TOKFSM_OK; i++) {
+        bool is_known = known->path != NULL && known->path[known->at] == moves[i];
         tf_configuration next = *c;
-        if (!tf_step(run, &next, moves[i]))
+        run->searching = is_known;
+        bool taken = tf_step(run, &next, moves[i]);
+        run->searching = 0;
+        if (!taken || !tf_search_ends(run, &next))
             continue;
+        if (!is_known || ++known->at == known->n)
+            known->path = NULL;
         *c = next;
         return true;
     }
@@ -34,17 +52,21 @@ uint32_t tf_bound(tf_run *run, const tf_configuration *c)
     run->exact = 1;
     uint32_t n = 0;
     tf_configuration at = *c;
+    ahead known = {0};
     tf_arena_mark mark = tf_arena_here(run->arena);
-    bool found = tf_unique_alive(run, c);
+    bool found = tf_search_ends(run, c) && tf_unique_alive(run, c);
     while (found && at.mode != TF_AT_END && !tf_is_complete(&at) && needs_plan(run, &at)) {
         bool applies;
-        uint32_t n_bytes = 1;
+        uint32_t n_bytes = 1, n_way = 0;
         tf_configuration end;
-        found = tf_unique_way(run, &at, &applies, &end, &n_bytes);
-        if (applies)
+        found = tf_unique_way(run, &at, &applies, &end, &n_way);
+        if (applies) {
+            n_bytes = n_way;
             at = end;
-        else
-            found = found && move(run, &at);
+            known.path = NULL;
+        } else {
+            found = found && move(run, &at, &known);
+        }
         n = tf_cost_add(n, n_bytes);
     }
     if (found)

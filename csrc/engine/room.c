@@ -288,7 +288,7 @@ static void lexeme_rooms(tf_run *run, const tf_configuration *c, uint64_t most, 
 static bool goes_on(tf_run *run, const tf_configuration *c, uint32_t a)
 {
     if ((c->mode != TF_IN_NAME && c->mode != TF_AT_NAME) ||
-        (c->mode == TF_AT_NAME && c->gap == TF_GAP_OPEN))
+        (c->mode == TF_AT_NAME && c->gap == TF_GAP_OPEN && c->n == 0))
         return run->m->bytes_complete;
     const tf_frame *frame = c->top;
     tf_scratch_words alive;
@@ -318,13 +318,24 @@ static uint64_t to_match(const tf_frame *frame, uint32_t a)
     return kind->min_items[a] > frame->count ? kind->min_items[a] - frame->count : 0;
 }
 
-/* Of the child at hand, whatever it counts as: only what may come is alive. */
-static uint64_t room_of_child(const tf_frame *frame, uint32_t a, const rooms *values)
+/* The line break before the bracket is written, so nothing else can come. */
+static bool closing(const tf_run *run, const tf_configuration *c)
 {
+    return c->mode == TF_AT_AFTER && c->n > 0 &&
+           run->m->options.whitespace == TOKFSM_WHITESPACE_INDENT;
+}
+
+/* Of the child at hand, whatever it may count as for alternative a. */
+static uint64_t room_of_child(tf_run *run, const tf_frame *frame, uint32_t a, const rooms *values)
+{
+    uint64_t open = 1;
+    if (tf_n_counters(frame->kind, a) > 0)
+        open = frame->kind->is_object ? tf_name_signs(run, frame, a, frame->last - 1, true)
+                                      : tf_item_signs(run, frame, a, frame->count - 1);
     const uint32_t *signs = tf_edge_signs(frame->kind, frame->edge, a);
     uint64_t best = 0;
     for (uint32_t s = 0; s < 1u << tf_n_counters(frame->kind, a); s++)
-        if (signs[s] != TF_NONE && values->of[signs[s]] > best)
+        if ((open >> s & 1u) && signs[s] != TF_NONE && values->of[signs[s]] > best)
             best = values->of[signs[s]];
     return best;
 }
@@ -344,7 +355,7 @@ static uint64_t frame_room(tf_run *run, const tf_configuration *c, const tf_fram
         if (kind->twins != NULL && tf_twins_wanting(frame, a) && tf_twins_last_chance(frame, a))
             n = 0;
     }
-    if (n == 0 || n > most)
+    if (n == 0 || n > most || (frame == c->top && closing(run, c)))
         return n;
     uint64_t more = kind->is_object ? members_room(run, kind, a, frame->count, frame->seen, most, NESTING)
                                     : items_room(run, kind, a, frame->count, most, NESTING);
@@ -377,7 +388,7 @@ bool tf_room_suffices(tf_run *run, const tf_configuration *c, const tf_frame *wa
              a = tf_words_next(alive, kind->alternative_words, a + 1)) {
             uint64_t child;
             if (frame != c->top || value)
-                child = room_of_child(frame, a, &values);
+                child = room_of_child(run, frame, a, &values);
             else if (c->mode == TF_AT_COLON)
                 child = tf_n_counters(kind, a) > 0
                             ? 0

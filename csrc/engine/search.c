@@ -121,24 +121,25 @@ static void number_moves(listing *l, const tf_search *search)
     uint32_t n_after_point;
     number_text(c->text, &pointed, &exponent, &nonzero, &n_after_point);
     if (c->top != NULL && c->top->depth != search->base) {
-        add(l, c->top->kind->is_object ? '}' : ']');
-        add_gap(l);
-        add(l, ',');
+        add_rated(l, 0, c->top->kind->is_object ? '}' : ']');
+        if (l->run->m->options.whitespace == TOKFSM_WHITESPACE_INDENT)
+            add_rated(l, 0, '\n');
+        add_rated(l, 0, ',');
     }
-    uint32_t first = l->n;
+    uint32_t n_ends = l->n;
     if (exponent && !nonzero && !aimed) {
         add(l, '0'); /* all that can come is zero: one way to the end is enough */
         const tf_nstate *state = c->at;
         if (tf_words_meet(state->end, tf_words(&c->alive, state->rules->n_words), state->rules->n_words))
-            l->n = first;
+            l->n = n_ends;
         return;
     }
     for (uint8_t byte = '1'; byte <= '9'; byte++)
-        add_rated(l, first, byte);
+        add_rated(l, 0, byte);
     if (!pointed && !exponent)
-        add_rated(l, first, '.');
+        add_rated(l, 0, '.');
     if (!pointed || exponent || aimed || n_after_point == 0 || digit_behind_zeros(l->run, c))
-        add_rated(l, first, '0');
+        add_rated(l, 0, '0');
     if (!exponent && (aimed || l->run->m->options.max_digits != TOKFSM_UNBOUNDED))
         add(l, 'e');
     if (exponent) {
@@ -156,14 +157,9 @@ static void string_moves(listing *l)
     const tf_strings *s = c->at;
     bool name = c->mode == TF_IN_NAME;
     uint8_t listed[32] = {0};
-    uint32_t first = 0;
     if (c->sub == TF_STR_NORMAL) {
-        if (name)
-            add_rated(l, 0, '"');
-        else
-            add(l, '"');
+        add_rated(l, 0, '"');
         listed['"' / 8] |= 1u << ('"' % 8);
-        first = name ? 0 : l->n;
     }
     if (c->literal == TF_ON)
         for (uint32_t i = c->low; i < c->high; i++) {
@@ -171,7 +167,7 @@ static void string_moves(listing *l)
                 continue;
             uint8_t byte = s->literals[i].spelled[c->pos];
             if (!((uint32_t)listed[byte / 8] >> (byte % 8) & 1u))
-                add_rated(l, first, byte);
+                add_rated(l, 0, byte);
             listed[byte / 8] |= (uint8_t)(1u << (byte % 8));
         }
     if (!name && s->n_breaks == 0 && c->literal != TF_MAYBE)
@@ -180,15 +176,15 @@ static void string_moves(listing *l)
         for (uint32_t byte = 0; byte < 256; byte++)
             if (!((uint32_t)listed[byte / 8] >> (byte % 8) & 1u) &&
                 tf_string_table()[c->sub][byte] < TF_N_STR)
-                add_rated(l, first, (uint8_t)byte);
+                add_rated(l, 0, (uint8_t)byte);
         return;
     }
     /* One free character in its place; the others behind, in any order. */
     static const char likely[] = "a0A";
-    for (uint32_t i = 0; name && c->sub == TF_STR_NORMAL && likely[i] != '\0'; i++) {
+    for (uint32_t i = 0; c->sub == TF_STR_NORMAL && likely[i] != '\0'; i++) {
         uint8_t byte = (uint8_t)likely[i];
         if (!((uint32_t)listed[byte / 8] >> (byte % 8) & 1u))
-            add_rated(l, first, byte);
+            add_rated(l, 0, byte);
         listed[byte / 8] |= (uint8_t)(1u << (byte % 8));
     }
     for (uint32_t k = 0; k < 256; k++) {
@@ -245,9 +241,14 @@ uint32_t tf_search_moves(tf_run *run, const tf_search *search, const tf_configur
     return l.n;
 }
 
+bool tf_search_ends(tf_run *run, const tf_configuration *c)
+{
+    return run->m->bytes_complete || tf_bound_plain(run, c) != TF_COST_NONE;
+}
+
 /* ---- the search ---- */
 
-/* Members that the search itself adds come in ascending order, so that each set of them comes
+/* Members that the search itself begins come in ascending order, so that each set of them comes
    once. */
 static bool in_order(const tf_search *search, const tf_frame *before, const tf_frame *after)
 {
@@ -257,7 +258,8 @@ static bool in_order(const tf_search *search, const tf_frame *before, const tf_f
     while (frame != NULL && frame->depth > before->depth)
         frame = frame->parent;
     bool touched = frame == NULL || frame->depth < before->depth || frame->kind != before->kind ||
-                   before->count > frame->count;
+                   before->count > frame->count + (search->start->mode == TF_IN_NAME &&
+                                                   frame == search->start->top);
     return !touched || after->last > before->last || after->last == after->kind->n_names + 1;
 }
 
@@ -338,6 +340,8 @@ static bool run_levels(tf_run *run, tf_search *search, level **levels, size_t *c
         if (next.top == NULL || next.top->depth < search->base ||
             !fits(run, search, &next, next.mode == TF_IN_NUMBER && l->c.mode == TF_IN_NUMBER ? typed : 0))
             continue;
+        if (!tf_search_ends(run, &next))
+            continue;
         if (is_leaf(search, &next)) {
             if (leaf(run, search, &next, depth))
                 return true;
@@ -354,6 +358,13 @@ bool tf_search_run(tf_run *run, tf_search *search)
     uint8_t before = run->searching;
     run->searching = 1;
     bool found = run_levels(run, search, &levels, &capacity) && run->call.status == TOKFSM_OK;
+    search->path = NULL;
+    if (found && search->leaf == NULL) {
+        uint8_t *path = tf_arena_take(run->arena, search->n_bytes);
+        for (uint32_t i = 0; path != NULL && i < search->n_bytes; i++)
+            path[i] = levels[i].moves[levels[i].next - 1];
+        search->path = path;
+    }
     run->searching = before;
     tf_release(&run->m->allocator, levels);
     return found;

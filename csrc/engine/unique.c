@@ -219,7 +219,10 @@ static bool without_twins(tf_run *run, const tf_configuration *c, const tf_frame
         parent = copy;
         if (copy->edge != NULL && copy->edge->value != NULL &&
             !tf_edge_obligations(run, copy, copy->edge,
-                                 kind->is_object ? copy->last - 1 : copy->count - 1, alive.words,
+                                 kind->is_object     ? copy->last - 1
+                                 : copy->count == 0 ? 0
+                                                    : copy->count - 1,
+                                 alive.words,
                                  &asked))
             return false;
     }
@@ -259,22 +262,64 @@ static bool find(tf_run *run, const tf_configuration *c, const tf_frame *watch, 
     return tf_search_run(run, search);
 }
 
+enum { TYPED = 1 << 30 }; /* all that is written is as it is */
+
+/* The item at hand of `frame` made equal to an earlier one, where that helps an alternative. */
+static bool aim(tf_run *run, const tf_configuration *c, const tf_frame *frame, uint32_t base,
+                tf_search *search)
+{
+    const tf_kind *kind = frame->kind;
+    uint64_t i = frame->count - 1, k = i;
+    for (const tf_child *child = frame->children; child != NULL; child = child->previous) {
+        bool helps = false;
+        k--;
+        for (uint32_t a = 0; a < kind->n_alternatives && !helps; a++) {
+            const tf_twins *t = &kind->twins[a];
+            helps = tf_word_bit(tf_frame_alive(frame), a) && tf_twins_wanting(frame, a) &&
+                    stands_for(t->first, t->tail, k) && stands_for(t->second, t->tail, i);
+        }
+        if (!helps || !tf_item_reachable(run, c, frame, child->value, TYPED))
+            continue;
+        *search = (tf_search){.start = c, .base = base, .of = frame, .target = child->value};
+        if (tf_search_run(run, search) && tf_unique_alive(run, &search->end))
+            return true;
+        if (run->call.status != TOKFSM_OK)
+            return false;
+    }
+    return false;
+}
+
 bool tf_unique_way(tf_run *run, const tf_configuration *c, bool *applies, tf_configuration *end,
                    uint32_t *n_bytes)
 {
     const tf_frame *watch = tf_unique_watch(c);
+    tf_search search = {0};
+    bool found = true, must = false, all;
     *applies = false;
-    bool all;
-    for (const tf_frame *frame = c->top; watch != NULL && !*applies && frame != NULL && frame->depth >= watch->depth;
-         frame = frame->parent)
-        *applies = wants_twin(c, frame, &all);
-    if (!*applies)
-        return true;
-    tf_search search;
-    bool found = find(run, c, watch, applies, &search);
+    for (const tf_frame *frame = c->top; frame != NULL && frame->collects && !*applies;
+         frame = frame->parent) {
+        if (frame->kind->twins == NULL || !tf_item_at_hand(c, frame))
+            continue;
+        uint32_t base = watch != NULL && watch->depth < frame->depth ? watch->depth : frame->depth;
+        *applies = aim(run, c, frame, base, &search);
+        must |= wants_twin(c, frame, &all);
+    }
+    if (!*applies && must && run->call.status == TOKFSM_OK)
+        found = find(run, c, watch, applies, &search);
+    *applies |= must;
     *end = search.end;
     *n_bytes = search.n_bytes;
-    return found;
+    return found && run->call.status == TOKFSM_OK;
+}
+
+bool tf_unique_path(tf_run *run, const tf_configuration *c, tf_search *search)
+{
+    const tf_frame *watch = tf_unique_watch(c);
+    bool twins;
+    search->path = NULL;
+    if (watch == NULL || tf_room_suffices(run, c, watch))
+        return run->call.status == TOKFSM_OK;
+    return find(run, c, watch, &twins, search);
 }
 
 bool tf_unique_alive(tf_run *run, const tf_configuration *c)

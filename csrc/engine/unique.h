@@ -63,12 +63,19 @@ typedef struct tf_search {
     void *context;
     tf_configuration end; /* the leaf that was enough, and the bytes that lead to it */
     uint32_t n_bytes;
+    const uint8_t *path; /* those bytes, in the run's arena; without `leaf` only */
 } tf_search;
 bool tf_search_run(tf_run *run, tf_search *search); /* whether a leaf was enough */
+/* A way to the end of the outermost item that is compared, to be followed as far as one likes; NULL in search->path: none is
+   needed to tell what is live. False: there is none. */
+bool tf_unique_path(tf_run *run, const tf_configuration *c, tf_search *search);
 enum { TF_MAX_MOVES = 264 };
 /* The bytes to try from c on, best first. */
 uint32_t tf_search_moves(tf_run *run, const tf_search *search, const tf_configuration *c,
                          uint8_t moves[TF_MAX_MOVES]);
+
+/* Whether bytes that are tokens by themselves lead to an end, items compared or not. */
+bool tf_search_ends(tf_run *run, const tf_configuration *c);
 
 /* match.c */
 typedef struct tf_item_list {

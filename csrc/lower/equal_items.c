@@ -222,6 +222,19 @@ tokfsm_status tf_unique_met(tf_build *b, const tf_alternative *alternative, bool
     return TOKFSM_OK;
 }
 
+/* An item of a longer token may hold a byte that no second one can be written with. */
+static tokfsm_status refuse_missing_bytes(tf_build *b)
+{
+    if (b->machine.bytes_complete)
+        return TOKFSM_OK;
+    uint32_t id = 0;
+    while (id + 1 < b->ir.n_schemas && !b->ir.schemas[id].unique_items)
+        id++;
+    return tf_fail_node(b->err, TOKFSM_E_UNSUPPORTED, &b->tape, b->ir.schemas[id].node,
+                        "uniqueItems", "uniqueItems is not supported where the schema must fail "
+                        "and the vocabulary has no tokens for some single bytes");
+}
+
 tokfsm_status tf_unique_kind(tf_build *b, const tf_alternative *const *alternatives, tf_kind *kind)
 {
     tokfsm_status status = TOKFSM_OK;
@@ -243,6 +256,7 @@ tokfsm_status tf_unique_kind(tf_build *b, const tf_alternative *const *alternati
             tf_word_set(matched, a);
         if (facts.twins.second == TF_NONE)
             continue;
+        TF_TRY(refuse_missing_bytes(b));
         if (twins == NULL) {
             twins = tf_take(b, kind->n_alternatives * sizeof *twins, &status);
             for (uint32_t k = 0; status == TOKFSM_OK && k < kind->n_alternatives; k++)

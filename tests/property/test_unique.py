@@ -106,8 +106,8 @@ def automaton_of(drawn: Any, vocab: tokfsm.Vocabulary, **options: Any) -> tokfsm
     try:
         return tokfsm.compile(drawn, vocab, **options)
     except (tokfsm.UnsupportedSchemaError, tokfsm.LimitError) as error:
-        assert "uniqueItems" not in str(error) or "counted" in str(error) or "4096" in str(error) \
-            or "contains" in str(error), (drawn, error)
+        known = ("counted", "4096", "single bytes", "contains")
+        assert "uniqueItems" not in str(error) or any(word in str(error) for word in known), (drawn, error)
         return None
 
 
@@ -121,7 +121,7 @@ def walk(rng: random.Random, automaton: tokfsm.Automaton, vocab: tokfsm.Vocabula
     matcher, text = automaton.matcher(), b""
     bitmask = tokfsm.allocate_token_bitmask(1, automaton.vocab_size)
     n_free, budget = rng.choice((0, 3, 8, 14)), None
-    for step in range(400):
+    for step in range(2500):
         if step == n_free:
             budget = matcher.min_tokens
         allowed = allowed_of(matcher, bitmask, budget)
