@@ -29,8 +29,6 @@ pytestmark = needs_a_compiler
 
 LETTERS = [*"aA0-.:/@%~ +[]{}#?!\\\"'_TtZz9", "é", "日", "\u200d", "א", "٠", "\n", "😀"]
 #: Known faults: a label of an internationalized name may end in any character (`"é%"`); addresses
-#: do not keep the rule of RFC 5893. Remove a name when its fault is gone.
-FAULTS = {"idn-hostname", "idn-email"}
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +50,7 @@ def seeds() -> dict[str, list[str]]:
     return {name: list(texts) for name, texts in found.items()}
 
 
-@pytest.mark.parametrize("name", [pytest.param(f, marks=pytest.mark.xfail(strict=True)) if f in FAULTS else f
-                                  for f in FORMATS if f != "regex"])
+@pytest.mark.parametrize("name", [f for f in FORMATS if f != "regex"])
 def test_formats_mean_what_the_validators_say(name: str, known: dict[str, Any], seeds: dict[str, list[str]]) -> None:
     (pattern, most), judge, rng = known[name], Judge({"format": name}), random.Random(name)
     bytes_ = list(b"aA0-.:/@%~Zz9TZ+[]{}#?")

@@ -14,7 +14,7 @@ typedef struct buffer {
     bool failed;
 } buffer;
 
-static inline uint8_t *reserve(buffer *out, size_t n)
+static inline uint8_t *tf_reserve(buffer *out, size_t n)
 {
     if (out->failed)
         return NULL;
@@ -37,30 +37,30 @@ static inline uint8_t *reserve(buffer *out, size_t n)
     return out->bytes + out->n - n;
 }
 
-static inline void put_bytes(buffer *out, const void *bytes, size_t n)
+static inline void tf_put_bytes(buffer *out, const void *bytes, size_t n)
 {
-    uint8_t *to = reserve(out, n);
+    uint8_t *to = tf_reserve(out, n);
     if (to != NULL && n > 0)
         memcpy(to, bytes, n);
 }
 
-static inline void put(buffer *out, uint32_t word)
+static inline void tf_put(buffer *out, uint32_t word)
 {
-    uint8_t *to = reserve(out, 4);
+    uint8_t *to = tf_reserve(out, 4);
     if (to != NULL)
         tf_le32_store(to, word);
 }
 
-static inline void put64(buffer *out, uint64_t word)
+static inline void tf_put64(buffer *out, uint64_t word)
 {
-    put(out, (uint32_t)word);
-    put(out, (uint32_t)(word >> 32));
+    tf_put(out, (uint32_t)word);
+    tf_put(out, (uint32_t)(word >> 32));
 }
 
-static inline void put_set(buffer *out, const uint64_t *words, uint32_t n_words)
+static inline void tf_put_set(buffer *out, const uint64_t *words, uint32_t n_words)
 {
     for (uint32_t w = 0; w < n_words; w++)
-        put64(out, words[w]);
+        tf_put64(out, words[w]);
 }
 
 /* write_content.c: a content that is explored to its end. */

@@ -22,16 +22,16 @@ typedef struct reader {
     const tf_kind *nothing_of;
 } reader;
 
-static inline void corrupt(reader *r, const char *what)
+static inline void tf_corrupt(reader *r, const char *what)
 {
     if (r->status == TOKFSM_OK)
         r->status = tf_fail(r->err, TOKFSM_E_CORRUPT, "the artifact is damaged: %s", what);
 }
 
-static inline uint32_t take(reader *r)
+static inline uint32_t tf_take(reader *r)
 {
     if (r->end - r->at < 4) {
-        corrupt(r, "the machine section ends early");
+        tf_corrupt(r, "the machine section ends early");
         return 0;
     }
     uint32_t word = tf_le32_load(r->at);
@@ -39,24 +39,24 @@ static inline uint32_t take(reader *r)
     return word;
 }
 
-static inline uint64_t take64(reader *r)
+static inline uint64_t tf_take64(reader *r)
 {
-    uint64_t low = take(r);
-    return low | (uint64_t)take(r) << 32;
+    uint64_t low = tf_take(r);
+    return low | (uint64_t)tf_take(r) << 32;
 }
 
 /* A number of things of which each takes at least so many words of what is left. */
-static inline uint32_t take_count(reader *r, uint64_t n_words_each)
+static inline uint32_t tf_take_count(reader *r, uint64_t n_words_each)
 {
-    uint32_t n = take(r);
+    uint32_t n = tf_take(r);
     if ((uint64_t)n * n_words_each > (uint64_t)(r->end - r->at) / 4) {
-        corrupt(r, "a count is larger than the section");
+        tf_corrupt(r, "a count is larger than the section");
         return 0;
     }
     return n;
 }
 
-static inline void *room(reader *r, size_t n, size_t item_bytes)
+static inline void *tf_room(reader *r, size_t n, size_t item_bytes)
 {
     size_t n_bytes = 0;
     void *block = NULL;
@@ -70,24 +70,24 @@ static inline void *room(reader *r, size_t n, size_t item_bytes)
 }
 
 /* A set over n things, in n_words words. */
-static inline const uint64_t *take_set(reader *r, uint32_t n, uint32_t n_words)
+static inline const uint64_t *tf_take_set(reader *r, uint32_t n, uint32_t n_words)
 {
-    uint64_t *words = room(r, n_words, sizeof *words);
+    uint64_t *words = tf_room(r, n_words, sizeof *words);
     if (words == NULL)
         return NULL;
     for (uint32_t w = 0; w < n_words; w++)
-        words[w] = take64(r);
+        words[w] = tf_take64(r);
     if (n % 64 != 0 && words[n_words - 1] >> (n % 64) != 0)
-        corrupt(r, "a set has members that do not exist");
+        tf_corrupt(r, "a set has members that do not exist");
     return words;
 }
 
 /* A reference: 1 .. n, or 0 for none. */
-static inline uint32_t take_reference(reader *r, uint32_t n)
+static inline uint32_t tf_take_reference(reader *r, uint32_t n)
 {
-    uint32_t reference = take(r);
+    uint32_t reference = tf_take(r);
     if (reference > n) {
-        corrupt(r, "a reference is out of range");
+        tf_corrupt(r, "a reference is out of range");
         return 0;
     }
     return reference;

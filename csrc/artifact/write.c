@@ -78,131 +78,131 @@ static void number_all(parts *p, const tf_machine *m)
 
 static void put_cost(buffer *out, tf_cost cost)
 {
-    put(out, cost.base);
-    put(out, cost.per_depth);
+    tf_put(out, cost.base);
+    tf_put(out, cost.per_depth);
 }
 
 /* n: obligations of the position. */
 static void put_strings(buffer *out, buffer *text, const parts *p, const tf_strings *s, uint32_t n,
                         uint32_t n_words)
 {
-    put(out, s->n_literals);
-    put(out, s->n_breaks);
-    put(out, s->hard_names);
-    put(out, s->content == NULL ? 0 : p->content_number[s->content->id]);
+    tf_put(out, s->n_literals);
+    tf_put(out, s->n_breaks);
+    tf_put(out, s->hard_names);
+    tf_put(out, s->content == NULL ? 0 : p->content_number[s->content->id]);
     for (uint32_t i = 0; i < s->n_literals; i++) {
         const tf_literal *l = &s->literals[i];
         bool name = n_words == 0;
-        put(out, l->n_text);
-        put_bytes(text, l->text, l->n_text);
+        tf_put(out, l->n_text);
+        tf_put_bytes(text, l->text, l->n_text);
         if (!name)
-            put_set(out, l->end, n_words);
+            tf_put_set(out, l->end, n_words);
     }
     /* Costs after all literals, so that the texts can be spelled first. */
     for (uint32_t i = 0; i < s->n_literals; i++) {
         const uint32_t *cost = READ(s->literal_costs[i]);
         for (uint32_t k = 0; k < s->literals[i].n_spelled + (n_words == 0 ? 3u : 2u); k++)
-            put(out, cost[k]);
+            tf_put(out, cost[k]);
     }
     for (uint32_t i = 0; i < s->n_breaks; i++) {
-        put64(out, s->breaks[i].from);
-        put_set(out, s->breaks[i].outcome, n_words);
-        put(out, s->breaks[i].language != NULL);
+        tf_put64(out, s->breaks[i].from);
+        tf_put_set(out, s->breaks[i].outcome, n_words);
+        tf_put(out, s->breaks[i].language != NULL);
         for (uint32_t j = 0; s->breaks[i].language != NULL && j < n; j++)
-            put(out, s->breaks[i].language[j]);
+            tf_put(out, s->breaks[i].language[j]);
     }
 }
 
 static void put_value(buffer *out, buffer *text, const parts *p, tf_value *value)
 {
-    put(out, value->n);
+    tf_put(out, value->n);
     for (uint32_t i = 0; i < TF_N_LITERALS; i++)
-        put_set(out, value->literal[i], value->n_words);
+        tf_put_set(out, value->literal[i], value->n_words);
     const tf_cost *cost = READ(value->cost);
     for (uint32_t i = 0; i < value->n; i++)
         put_cost(out, cost[i]);
     const tf_nstate *start = READ(value->number);
-    put(out, start == &tf_number_dead ? 0 : p->nstate_number[start->id]);
+    tf_put(out, start == &tf_number_dead ? 0 : p->nstate_number[start->id]);
     const tf_kind *object = READ(value->object), *array = READ(value->array);
-    put(out, object == &tf_no_kind ? 0 : p->kind_number[object->id]);
-    put(out, array == &tf_no_kind ? 0 : p->kind_number[array->id]);
+    tf_put(out, object == &tf_no_kind ? 0 : p->kind_number[object->id]);
+    tf_put(out, array == &tf_no_kind ? 0 : p->kind_number[array->id]);
     put_strings(out, text, p, READ(value->strings), value->n, value->n_words);
 }
 
 static void put_nstate(buffer *out, const parts *p, tf_nstate *state, const tf_number_rules *last)
 {
     const tf_number_rules *rules = state->rules;
-    put(out, rules != last); /* rules are written at the first state that has them */
+    tf_put(out, rules != last); /* rules are written at the first state that has them */
     if (rules != last) {
-        put(out, rules->n);
-        put_set(out, rules->integers_only, rules->n_words);
-        put_set(out, rules->any_number, rules->n_words);
+        tf_put(out, rules->n);
+        tf_put_set(out, rules->integers_only, rules->n_words);
+        tf_put_set(out, rules->any_number, rules->n_words);
     }
-    put_set(out, state->live, rules->n_words);
-    put_set(out, state->end, rules->n_words);
+    tf_put_set(out, state->live, rules->n_words);
+    tf_put_set(out, state->end, rules->n_words);
     const uint32_t *cost = READ(state->cost);
     for (uint32_t i = 0; i < rules->n; i++)
-        put(out, cost[i]);
+        tf_put(out, cost[i]);
     for (uint32_t class = 0; class < TF_N_CLASSES; class++) {
         const tf_nstate *next = READ(state->next[class]);
-        put(out, next == &tf_number_dead ? 0 : p->nstate_number[next->id]);
+        tf_put(out, next == &tf_number_dead ? 0 : p->nstate_number[next->id]);
     }
 }
 
 static void put_edge(buffer *out, const parts *p, const tf_kind *kind, const tf_edge *edge)
 {
-    put(out, edge->value == NULL ? 0 : p->value_number[edge->value->id]);
+    tf_put(out, edge->value == NULL ? 0 : p->value_number[edge->value->id]);
     uint32_t n = kind->counting == NULL ? kind->n_alternatives : kind->counting->n_signs;
     for (uint32_t i = 0; edge->value != NULL && i < n; i++)
-        put(out, edge->obligation[i]);
+        tf_put(out, edge->obligation[i]);
 }
 
 static void put_kind(buffer *out, buffer *text, const parts *p, tf_kind *kind)
 {
-    put(out, p->value_number[kind->value->id]);
-    put(out, kind->is_object);
-    put(out, kind->n_alternatives);
+    tf_put(out, p->value_number[kind->value->id]);
+    tf_put(out, kind->is_object);
+    tf_put(out, kind->n_alternatives);
     for (uint32_t a = 0; a < kind->n_alternatives; a++)
-        put_set(out, kind->outcome[a], kind->value->n_words);
+        tf_put_set(out, kind->outcome[a], kind->value->n_words);
     for (uint32_t a = 0; a < kind->n_alternatives; a++) {
-        put64(out, kind->min_items[a]);
-        put64(out, kind->max_items[a]);
+        tf_put64(out, kind->min_items[a]);
+        tf_put64(out, kind->max_items[a]);
     }
-    put(out, kind->counting != NULL);
+    tf_put(out, kind->counting != NULL);
     for (uint32_t a = 0; kind->counting != NULL && a < kind->n_alternatives; a++) {
         const tf_counter *counters = kind->counting->counters + kind->counting->first_counter[a];
-        put(out, tf_n_counters(kind, a));
+        tf_put(out, tf_n_counters(kind, a));
         for (uint32_t i = 0; i < tf_n_counters(kind, a); i++) {
-            put64(out, counters[i].min);
-            put64(out, counters[i].max);
+            tf_put64(out, counters[i].min);
+            tf_put64(out, counters[i].max);
         }
     }
     if (kind->is_object) {
         put_strings(out, text, p, &kind->names, 0, 0);
         for (size_t i = 0; i < (size_t)kind->n_alternatives * kind->name_words; i++)
-            put(out, kind->required[i]);
+            tf_put(out, kind->required[i]);
         for (size_t i = 0; i < (size_t)kind->n_alternatives * kind->name_words; i++)
-            put(out, kind->spoken[i]);
-        put(out, kind->rank != NULL);
+            tf_put(out, kind->spoken[i]);
+        tf_put(out, kind->rank != NULL);
         for (size_t i = 0; kind->rank != NULL && i < (size_t)kind->n_alternatives * kind->n_names; i++)
-            put(out, kind->rank[i]);
+            tf_put(out, kind->rank[i]);
     } else {
-        put(out, kind->n_classes);
+        tf_put(out, kind->n_classes);
         for (uint32_t i = 0; i < kind->n_classes; i++)
-            put64(out, kind->first[i]);
-        put(out, (kind->unique != NULL) | (kind->matched != NULL) << 1 | (kind->twins != NULL) << 2);
+            tf_put64(out, kind->first[i]);
+        tf_put(out, (kind->unique != NULL) | (kind->matched != NULL) << 1 | (kind->twins != NULL) << 2);
         if (kind->unique != NULL)
-            put_set(out, kind->unique, kind->alternative_words);
+            tf_put_set(out, kind->unique, kind->alternative_words);
         if (kind->matched != NULL)
-            put_set(out, kind->matched, kind->alternative_words);
+            tf_put_set(out, kind->matched, kind->alternative_words);
         for (uint32_t a = 0; kind->twins != NULL && a < kind->n_alternatives; a++) {
-            put(out, kind->twins[a].first);
-            put(out, kind->twins[a].second);
-            put(out, kind->twins[a].tail);
+            tf_put(out, kind->twins[a].first);
+            tf_put(out, kind->twins[a].second);
+            tf_put(out, kind->twins[a].tail);
         }
         const tf_items_cost *items = READ(kind->items_cost);
         for (uint32_t a = 0; a < kind->n_alternatives; a++) {
-            put(out, items[a].n_prefix);
+            tf_put(out, items[a].n_prefix);
             for (uint32_t i = 0; i < items[a].n_prefix; i++)
                 put_cost(out, items[a].prefix[i]);
             put_cost(out, items[a].item);
@@ -214,17 +214,17 @@ static void put_kind(buffer *out, buffer *text, const parts *p, tf_kind *kind)
 
 static void put_machine(buffer *out, buffer *text, const parts *p, const tf_machine *m)
 {
-    put_set(out, m->byte_set, 4);
-    put(out, m->bytes_complete);
-    put(out, m->unique);
-    put(out, m->char_tokens);
-    put(out, m->char_unit);
+    tf_put_set(out, m->byte_set, 4);
+    tf_put(out, m->bytes_complete);
+    tf_put(out, m->unique);
+    tf_put(out, m->char_tokens);
+    tf_put(out, m->char_unit);
     for (uint32_t s = 0; s <= TF_N_STR; s++)
-        put(out, m->string_rest_cost[s]);
-    put(out, p->n_values);
-    put(out, p->n_kinds);
-    put(out, p->n_nstates);
-    put(out, p->n_contents);
+        tf_put(out, m->string_rest_cost[s]);
+    tf_put(out, p->n_values);
+    tf_put(out, p->n_kinds);
+    tf_put(out, p->n_nstates);
+    tf_put(out, p->n_contents);
     for (uint32_t i = 0; i < p->n_contents; i++)
         tf_write_content(out, p->contents[i]);
     for (uint32_t i = 0; i < p->n_values; i++)
@@ -249,20 +249,20 @@ typedef struct section {
 static void put_header(buffer *out, const tokfsm_automaton *automaton, uint32_t n_sections,
                        size_t n_file_bytes)
 {
-    put_bytes(out, TF_FORMAT_MAGIC, 8);
-    put(out, TOKFSM_FORMAT_VERSION);
-    put(out, TF_FORMAT_ENDIAN);
-    put(out, n_sections);
-    put(out, automaton->pack->vocab_size);
-    put64(out, n_file_bytes);
-    put_bytes(out, automaton->pack->fingerprint, 32);
+    tf_put_bytes(out, TF_FORMAT_MAGIC, 8);
+    tf_put(out, TOKFSM_FORMAT_VERSION);
+    tf_put(out, TF_FORMAT_ENDIAN);
+    tf_put(out, n_sections);
+    tf_put(out, automaton->pack->vocab_size);
+    tf_put64(out, n_file_bytes);
+    tf_put_bytes(out, automaton->pack->fingerprint, 32);
     static const uint8_t zeros[TF_HEADER_BYTES];
-    put_bytes(out, zeros, 32);
+    tf_put_bytes(out, zeros, 32);
     uint32_t options[sizeof(tokfsm_options) / 4];
     memcpy(options, &automaton->machine->options, sizeof options);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        put(out, options[i]);
-    put_bytes(out, zeros, TF_HEADER_BYTES - TF_H_END);
+        tf_put(out, options[i]);
+    tf_put_bytes(out, zeros, TF_HEADER_BYTES - TF_H_END);
 }
 
 static size_t aligned(size_t n) { return (n + TF_SECTION_ALIGN - 1) & ~(size_t)(TF_SECTION_ALIGN - 1); }
@@ -276,17 +276,17 @@ static void put_file(buffer *out, const tokfsm_automaton *automaton, const secti
         end = aligned(end + sections[i].n_bytes);
     put_header(out, automaton, n_sections, end);
     for (uint32_t i = 0; i < n_sections; i++) {
-        put(out, sections[i].id);
-        put(out, 0);
-        put64(out, at);
-        put64(out, sections[i].n_bytes);
+        tf_put(out, sections[i].id);
+        tf_put(out, 0);
+        tf_put64(out, at);
+        tf_put64(out, sections[i].n_bytes);
         at = aligned(at + sections[i].n_bytes);
     }
     static const uint8_t zeros[TF_SECTION_ALIGN];
-    put_bytes(out, zeros, aligned(out->n) - out->n);
+    tf_put_bytes(out, zeros, aligned(out->n) - out->n);
     for (uint32_t i = 0; i < n_sections; i++) {
-        put_bytes(out, sections[i].bytes, sections[i].n_bytes);
-        put_bytes(out, zeros, aligned(out->n) - out->n);
+        tf_put_bytes(out, sections[i].bytes, sections[i].n_bytes);
+        tf_put_bytes(out, zeros, aligned(out->n) - out->n);
     }
     if (out->failed)
         return;
@@ -319,7 +319,7 @@ tokfsm_status tf_artifact_write(const tokfsm_automaton *automaton, bool embed_pa
         number_all(&p, automaton->machine);
         put_machine(&machine, &text, &p, automaton->machine);
         for (size_t i = 0; i < automaton->n_stop_ids; i++)
-            put(&stops, automaton->stop_ids[i]);
+            tf_put(&stops, automaton->stop_ids[i]);
         section sections[5] = {
             {TF_S_STOP_IDS, stops.bytes, stops.n},
             {TF_S_MACHINE, machine.bytes, machine.n},

@@ -42,32 +42,32 @@ static bool number_states(const tf_content *content, tf_arena *arena,
 
 static void put_lengths(buffer *out, const tf_lengths *l)
 {
-    put64(out, l->shortest);
-    put64(out, l->longest);
-    put(out, l->n_prefix);
-    put(out, l->period);
+    tf_put64(out, l->shortest);
+    tf_put64(out, l->longest);
+    tf_put(out, l->n_prefix);
+    tf_put(out, l->period);
     for (uint32_t i = 0; i < (l->n_prefix + l->period + 31) / 32; i++)
-        put(out, l->bits[i]);
+        tf_put(out, l->bits[i]);
 }
 
 static void put_content_state(buffer *out, const tf_content_state *state, const uint32_t *number)
 {
     const tf_content *content = state->content;
-    put(out, state->inside);
-    put_set(out, state->accepts, content->language_words);
-    put_set(out, state->live, content->language_words);
-    put_set(out, state->universal, content->language_words);
+    tf_put(out, state->inside);
+    tf_put_set(out, state->accepts, content->language_words);
+    tf_put_set(out, state->live, content->language_words);
+    tf_put_set(out, state->universal, content->language_words);
     const uint32_t *cost = READ(((tf_content_state *)(uintptr_t)state)->cost);
     for (uint32_t i = 0; i < content->n_languages; i++) {
-        put(out, cost[i]);
+        tf_put(out, cost[i]);
         if (content->has_lengths)
             put_lengths(out, state->lengths[i]);
         if (content->has_counts)
-            put64(out, state->counts[i]);
+            tf_put64(out, state->counts[i]);
     }
     for (uint32_t k = 0; k < content->n_classes; k++) {
         const tf_content_state *next = READ(((tf_content_state *)(uintptr_t)state)->next[k]);
-        put(out, next == &tf_content_dead ? 0 : number[next->id]);
+        tf_put(out, next == &tf_content_dead ? 0 : number[next->id]);
     }
 }
 
@@ -79,19 +79,19 @@ void tf_write_content(buffer *out, const tf_content *content)
     tf_arena_init(&arena, out->a);
     if (!number_states(content, &arena, &states, &number, &n))
         out->failed = true;
-    put(out, content->n_languages);
-    put(out, content->n_classes);
-    put(out, content->has_lengths);
-    put(out, content->has_counts);
-    put_bytes(out, content->byte_class, 256);
+    tf_put(out, content->n_languages);
+    tf_put(out, content->n_classes);
+    tf_put(out, content->has_lengths);
+    tf_put(out, content->has_counts);
+    tf_put_bytes(out, content->byte_class, 256);
     for (uint32_t k = 0; k < content->n_classes; k++) {
-        put(out, content->class_cost[k]);
-        put(out, content->class_byte[k]);
+        tf_put(out, content->class_cost[k]);
+        tf_put(out, content->class_byte[k]);
     }
-    put(out, content->n_runs);
+    tf_put(out, content->n_runs);
     for (uint32_t i = 0; i < content->n_runs; i++)
-        put(out, content->run[i]);
-    put(out, out->failed ? 0 : n);
+        tf_put(out, content->run[i]);
+    tf_put(out, out->failed ? 0 : n);
     for (uint32_t i = 0; i < n && !out->failed; i++)
         put_content_state(out, states[i], number);
     tf_arena_free(&arena);

@@ -459,51 +459,13 @@ static tokfsm_status settle_rules(tf_build *b, const numbers *of, size_t first)
     return TOKFSM_OK;
 }
 
-typedef struct constraint {
-    bool found;
-} constraint;
-
-static tokfsm_status note_constraint(tf_build *b, void *context, const tf_schema *s)
-{
-    constraint *c = context;
-    c->found |= s->has_number;
-    for (uint32_t i = 0; i < s->n_values; i++)
-        c->found |= b->tape.nodes[s->values[i]].type == TF_JSON_NUMBER;
-    return TOKFSM_OK;
-}
-
-static tokfsm_status note_constant(tf_build *b, void *context, uint32_t node)
-{
-    constraint *c = context;
-    c->found |= b->tape.nodes[node].type == TF_JSON_NUMBER;
-    return TOKFSM_OK;
-}
-
-/* With digits limited no digits may reach what constrains a number, but an exponent would. */
-static tokfsm_status settle_exponents(tf_build *b, const numbers *of)
-{
-    uint64_t *any_number = (uint64_t *)(uintptr_t)of->rules.any_number;
-    for (uint32_t i = 0; i < of->rules.n; i++) {
-        tf_oset *oset = tf_value_oset(b, of->value, i);
-        const tf_value *one;
-        constraint c = {false};
-        if (!tf_word_bit(any_number, i))
-            continue;
-        TF_TRY(tf_value_of(b, &oset, 1, &one));
-        TF_TRY(tf_visit_in_place(b, one, note_constraint, note_constant, &c));
-        if (c.found)
-            any_number[i >> 6] &= ~((uint64_t)1 << (i & 63u));
-    }
-    return TOKFSM_OK;
-}
-
 static tokfsm_status settle(tf_build *b, const numbers *of, size_t first)
 {
     TF_TRY(explore(b, of, first));
     settle_live(b, of, first);
     TF_TRY(settle_rules(b, of, first));
     if (b->machine.options.max_digits != TOKFSM_UNBOUNDED)
-        TF_TRY(settle_exponents(b, of));
+        TF_TRY(tf_numbers_constrained(b, of));
     if (of->n_constants > 0)
         TF_TRY(tf_numbers_pointed(b, of->value, (uint64_t *)(uintptr_t)of->rules.integers_only));
     for (size_t i = first; i < b->nstates.n; i++) {

@@ -320,3 +320,41 @@ tokfsm_status tf_build_number(tf_build *b, const tf_value *value, const tf_nstat
     atomic_store_explicit(&v->number, *start, memory_order_release);
     return TOKFSM_OK;
 }
+
+typedef struct constraint {
+    bool found;
+} constraint;
+
+static tokfsm_status note_constraint(tf_build *b, void *context, const tf_schema *s)
+{
+    constraint *c = context;
+    c->found |= s->has_number;
+    for (uint32_t i = 0; i < s->n_values; i++)
+        c->found |= b->tape.nodes[s->values[i]].type == TF_JSON_NUMBER;
+    return TOKFSM_OK;
+}
+
+static tokfsm_status note_constant(tf_build *b, void *context, uint32_t node)
+{
+    constraint *c = context;
+    c->found |= b->tape.nodes[node].type == TF_JSON_NUMBER;
+    return TOKFSM_OK;
+}
+
+/* With digits limited no digits may reach what constrains a number, but an exponent would. */
+tokfsm_status tf_numbers_constrained(tf_build *b, const numbers *of)
+{
+    uint64_t *any_number = (uint64_t *)(uintptr_t)of->rules.any_number;
+    for (uint32_t i = 0; i < of->rules.n; i++) {
+        tf_oset *oset = tf_value_oset(b, of->value, i);
+        const tf_value *one;
+        constraint c = {false};
+        if (!tf_word_bit(any_number, i))
+            continue;
+        TF_TRY(tf_value_of(b, &oset, 1, &one));
+        TF_TRY(tf_visit_in_place(b, one, note_constraint, note_constant, &c));
+        if (c.found)
+            any_number[i >> 6] &= ~((uint64_t)1 << (i & 63u));
+    }
+    return TOKFSM_OK;
+}

@@ -45,4 +45,7 @@ tokfsm_status tf_numbers_pointed(tf_build *b, const tf_value *value, uint64_t *i
    compares, all states but those of exponents are made, and the rules are written. */
 tokfsm_status tf_number_start(tf_build *b, const numbers *of, const tf_nstate **start);
 
+/* With max_digits: obligations that constrain a number are none that any number satisfies. */
+tokfsm_status tf_numbers_constrained(tf_build *b, const numbers *of);
+
 #endif

@@ -164,7 +164,7 @@ static const tf_format formats[] = {
     {"time", WHOLE(TIME), TF_FORMAT_ANY_LENGTH},
     {"duration", WHOLE(DURATION), TF_FORMAT_ANY_LENGTH},
     {"email", WHOLE(EMAIL("", HOSTNAME)), 254},
-    {"idn-email", WHOLE(EMAIL("\\x80-\\u{10FFFF}", IDN_PLAIN(""))), 254},
+    {"idn-email", WHOLE(EMAIL("\\x80-\\u{10FFFF}", BIDI IDN_PLAIN(""))), 254},
     {"hostname", WHOLE(HOSTNAME), 253},
     {"idn-hostname", WHOLE(IDN_HOSTNAME), 253},
     {"ipv4", WHOLE(IPV4), TF_FORMAT_ANY_LENGTH},

@@ -10,8 +10,7 @@
  *     points, or 40 if no more than four are not ASCII, so that its A-label surely has at
  *     most 63.
  *   idn-hostname: no character that may compose with the one before, no two reordering
- *     marks in a row (both stand for NFC). idn-email takes labels by themselves, without
- *     NFC and without the rule of RFC 5893 for whole names.
+ *     marks in a row (both stand for NFC). idn-email takes labels without NFC.
  */
 #ifndef TF_FORMATS_H
 #define TF_FORMATS_H
