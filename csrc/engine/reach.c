@@ -6,6 +6,12 @@
 #include "text.h"
 #include "unique.h"
 
+static bool no_memory(tf_run *run)
+{
+    run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for an item");
+    return false;
+}
+
 /* ---- numbers ---- */
 
 typedef struct digits {
@@ -78,7 +84,7 @@ static bool number_reachable(tf_run *run, const uint8_t *text, uint32_t n, const
         mantissa.n++;
     uint8_t *m = tf_arena_take(run->arena, n);
     if (m == NULL)
-        return true;
+        return no_memory(run);
     uint32_t n_m = significant(mantissa, m);
     uint32_t point = 0;
     while (point < mantissa.n && mantissa.text[point] != '.')
@@ -244,7 +250,7 @@ bool tf_item_reachable(tf_run *run, const tf_configuration *c, const tf_frame *f
         return lexeme_reachable(run, c, target, typed);
     const tf_frame *small[32], **frames = small;
     if (n > 32 && (frames = tf_arena_take(run->arena, n * sizeof *frames)) == NULL)
-        return true;
+        return no_memory(run);
     const tf_frame *at = c->top;
     for (uint32_t i = n; i-- > 0; at = at->parent)
         frames[i] = at;

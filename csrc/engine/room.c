@@ -114,7 +114,11 @@ static uint64_t number_room(tf_run *run, const tf_nstate *from, const tf_text *t
         bool pointed, nothing; /* past the point; `-` or `-0` */
     } queued;
     queued *queue = tf_arena_take(run->arena, room * sizeof *queue);
-    if (queue == NULL || n > most)
+    if (queue == NULL) {
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a count");
+        return 0;
+    }
+    if (n > most)
         return n;
     queue[n_queued++] = (queued){from, pointed_before, minus};
     for (uint32_t i = 0; i < n_queued && n <= most; i++)

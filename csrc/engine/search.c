@@ -361,7 +361,11 @@ bool tf_search_run(tf_run *run, tf_search *search)
     search->path = NULL;
     if (found && search->leaf == NULL) {
         uint8_t *path = tf_arena_take(run->arena, search->n_bytes);
-        for (uint32_t i = 0; path != NULL && i < search->n_bytes; i++)
+        if (path == NULL) {
+            run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a search");
+            found = false;
+        }
+        for (uint32_t i = 0; found && i < search->n_bytes; i++)
             path[i] = levels[i].moves[levels[i].next - 1];
         search->path = path;
     }

@@ -87,6 +87,10 @@ static const scene SCENES[] = {
     {"{\"type\":\"array\",\"contains\":{\"type\":\"array\",\"contains\":{\"const\":1}},\"maxContains\":1,"
      "\"items\":{\"not\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"null\"}}},\"maxItems\":4}",
      TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL},
+    {"{\"type\":\"array\",\"uniqueItems\":true,\"prefixItems\":[{\"enum\":[1,null]},{\"enum\":[1]}],"
+     "\"items\":{\"items\":{\"type\":\"number\"},\"type\":\"array\",\"not\":{\"uniqueItems\":true},"
+     "\"maxItems\":2},\"minItems\":2}",
+     TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL},
     {"true", TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL},
 };
 enum { N_SCENES = sizeof SCENES / sizeof *SCENES };
@@ -166,6 +170,8 @@ static void make_record(const scene *s, tokfsm_pack *pack, uint32_t seed, record
         for (uint32_t k = (seed >> 8) % count;; t++)
             if (r->mask[step][t / 32] >> (t % 32) & 1u && k-- == 0)
                 break;
+        if (t == stop)
+            break; /* nothing is accepted behind it */
         r->token[step] = t;
         CHECK(tokfsm_matcher_accept(m, t, &accepted, NULL) == TOKFSM_OK && accepted);
     }
