@@ -28,7 +28,6 @@ from test_regex import pytestmark as needs_a_compiler  # noqa: E402
 pytestmark = needs_a_compiler
 
 LETTERS = [*"aA0-.:/@%~ +[]{}#?!\\\"'_TtZz9", "é", "日", "\u200d", "א", "٠", "\n", "😀"]
-#: Known faults: a label of an internationalized name may end in any character (`"é%"`); addresses
 
 
 @pytest.fixture(scope="module")

@@ -94,7 +94,10 @@ uint32_t tf_read_content(reader *r, tf_content *content, uint32_t id)
     content->n_languages = tf_take_count(r, 1);
     content->language_words = tf_words_for(content->n_languages);
     content->n_classes = tf_take(r);
-    content->has_lengths = tf_take(r) != 0;
+    uint32_t has_lengths = tf_take(r);
+    if (has_lengths > TF_LENGTHS_ALL)
+        tf_corrupt(r, "a content knows of its lengths what there is not");
+    content->has_lengths = (uint8_t)has_lengths;
     content->has_counts = tf_take(r) != 0;
     if (content->n_languages == 0 || content->n_classes == 0 || content->n_classes > 256) {
         tf_corrupt(r, "a content has too few or too many languages or classes");

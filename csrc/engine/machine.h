@@ -54,6 +54,9 @@ typedef struct tf_lengths {
     const uint32_t *bits;
 } tf_lengths;
 
+/* Nothing; the shortest, which is all that is needed where only long texts are refused; all. */
+enum { TF_LENGTHS_NONE, TF_LENGTHS_SHORTEST, TF_LENGTHS_ALL };
+
 typedef struct tf_content_state tf_content_state;
 
 /*
@@ -72,8 +75,8 @@ typedef struct tf_content {
     /* Runs of code points that no language tells apart, by their first, ascending. */
     uint32_t n_runs;
     const uint32_t *run;
-    uint8_t has_lengths; /* states know the lengths of what they accept */
-    uint8_t has_counts;  /* and how many strings that is */
+    uint8_t has_lengths; /* states know of the lengths of what they accept: TF_LENGTHS_* */
+    uint8_t has_counts;  /* and how many strings that is, or at least that */
     uint32_t id;         /* artifacts */
     const tf_content_state *start;
     const void *build; /* compile half */

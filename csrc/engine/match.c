@@ -5,6 +5,10 @@
  */
 #include "unique.h"
 
+/* To list the values of an item is to search, and to search can be to match: the C stack holds
+   so many of them. */
+enum { MOST_NESTED = 4 };
+
 typedef struct domain {
     const tf_item **items;
     uint32_t n, most;
@@ -179,8 +183,16 @@ bool tf_match_items(tf_run *run, const tf_frame *frame, uint32_t a)
 {
     if (frame->count >= frame->kind->min_items[a])
         return true;
+    if (run->matching == MOST_NESTED) {
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_LIMIT,
+                                   "items that must differ hold items that must differ, over %d "
+                                   "levels deep", MOST_NESTED);
+        return false;
+    }
     tf_arena_mark mark = tf_arena_here(run->arena);
+    run->matching++;
     bool matched = match(run, frame, a);
+    run->matching--;
     tf_arena_back(run->arena, mark);
     return matched;
 }

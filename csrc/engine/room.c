@@ -41,6 +41,8 @@ static uint64_t language_room(const tf_content_state *state, uint32_t language, 
         return 0;
     if (state->lengths == NULL)
         return state->counts == NULL ? 1 : state->counts[language];
+    if (state->content->has_lengths != TF_LENGTHS_ALL)
+        return tf_content_meets(state, language, n, least, last);
     const tf_lengths *l = state->lengths[language];
     if (last == UINT64_MAX && l->longest == UINT64_MAX)
         return ENDLESS;

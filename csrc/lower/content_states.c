@@ -185,7 +185,9 @@ static tokfsm_status make_state(tf_build *b, tf_content_build *c, const tf_dfa_s
         state->inside |= !tf_dfa_at_boundary(dfa, tuple[i]);
     }
     if (counts != NULL)
-        TF_TRY(tf_count_strings(b, dfa, tuple, n, counts));
+        TF_TRY(tf_count_strings(b, dfa, tuple, n,
+                                content->has_counts == TF_COUNTS_FROM_BELOW ? TF_COUNTED_STATES : UINT64_MAX,
+                                counts));
     state->content = content;
     state->accepts = words;
     state->live = words + n_words;
@@ -258,7 +260,7 @@ tokfsm_status tf_build_content_next(tf_build *b, const tf_content_state *state, 
 /* ---- contents ---- */
 
 static bool same_spec(const tf_content_build *c, const tf_content_spec *spec,
-                      const tf_dfa_language *language, uint8_t has_lengths, bool has_counts)
+                      const tf_dfa_language *language, uint8_t has_lengths, uint8_t has_counts)
 {
     return c->spec.set == spec->set && c->spec.n == spec->n &&
            c->content.has_lengths == has_lengths && c->content.has_counts == has_counts &&
@@ -266,7 +268,7 @@ static bool same_spec(const tf_content_build *c, const tf_content_spec *spec,
 }
 
 static tokfsm_status make_content(tf_build *b, const tf_content_spec *spec,
-                                  tf_dfa_language *language, uint8_t has_lengths, bool has_counts,
+                                  tf_dfa_language *language, uint8_t has_lengths, uint8_t has_counts,
                                   tf_content_build **made)
 {
     tokfsm_status status = TOKFSM_OK;
@@ -295,7 +297,7 @@ static tokfsm_status make_content(tf_build *b, const tf_content_spec *spec,
 }
 
 tokfsm_status tf_content_of(tf_build *b, const tf_content_spec *spec, uint8_t has_lengths,
-                            bool has_counts, const tf_content **content)
+                            uint8_t has_counts, const tf_content **content)
 {
     tokfsm_status status = TOKFSM_OK;
     tf_dfa_language *language = tf_take(b, spec->n * sizeof *language, &status);

@@ -19,6 +19,7 @@ typedef struct counting {
     uint64_t *known; /* by state */
     size_t n_known;
     uint32_t class_size[256];
+    uint64_t states_left;
     struct { visit *items; size_t n, capacity; } path;
 } counting;
 
@@ -32,6 +33,7 @@ static tokfsm_status enter(counting *c, tf_dfa_state_id state)
     tf_build *b = c->b;
     size_t n = tf_dfa_n_states(c->dfa);
     TF_TRY(tf_spend(b->budget, b->err));
+    c->states_left -= c->states_left > 0;
     if (n > c->n_known) {
         n *= 2;
         uint64_t *known = tf_allocate(&b->arena.allocator, n * sizeof *known);
@@ -66,6 +68,13 @@ static tokfsm_status count(counting *c, tf_dfa_state_id start, uint64_t *n)
     if (start >= c->n_known || c->known[start] == UNKNOWN)
         TF_TRY(enter(c, start));
     while (c->path.n > 0) {
+        if (c->states_left == 0) {
+            for (size_t i = 0; i < c->path.n; i++)
+                c->known[c->path.items[i].state] = UNKNOWN;
+            c->path.n = 0;
+            *n = 1;
+            return TOKFSM_OK;
+        }
         visit *at = &c->path.items[c->path.n - 1];
         const tf_dfa_state_id *row;
         if (at->class == tf_dfa_n_byte_classes(c->dfa)) {
@@ -94,9 +103,9 @@ static tokfsm_status count(counting *c, tf_dfa_state_id start, uint64_t *n)
 }
 
 tokfsm_status tf_count_strings(tf_build *b, tf_dfa *dfa, const tf_dfa_state_id *tuple, uint32_t n,
-                               uint64_t *counts)
+                               uint64_t most_states, uint64_t *counts)
 {
-    counting c = {.b = b, .dfa = dfa};
+    counting c = {.b = b, .dfa = dfa, .states_left = most_states};
     tokfsm_status status = TOKFSM_OK;
     for (uint32_t byte = 0; byte < 256; byte++)
         c.class_size[tf_dfa_byte_classes(dfa)[byte]]++;

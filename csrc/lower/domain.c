@@ -84,12 +84,13 @@ static tokfsm_status list_content(lister *l, const tf_strings *s, uint32_t i, tf
         c.last = tf_break_last(s, i);
         /* As many lengths as are asked for: each has a string. */
         uint64_t n = 0, at = c.from;
-        for (; at <= c.last && n < d->most && at - c.from <= 2 * (uint64_t)d->most + 64; at++)
+        bool all = content->has_lengths == TF_LENGTHS_ALL;
+        for (; all && at <= c.last && n < d->most && at - c.from <= 2 * (uint64_t)d->most + 64; at++)
             n += tf_content_meets(content->start, language, 0, at, at);
         d->many |= n >= d->most;
         if (d->many)
             return TOKFSM_OK;
-        if (content->start->lengths[language]->longest == TF_UNLIMITED) {
+        if (all && content->start->lengths[language]->longest == TF_UNLIMITED) {
             d->unknown = true; /* of a language without end the texts are not searched by length */
             return TOKFSM_OK;
         }

@@ -237,7 +237,7 @@ static tokfsm_status make_classes(tf_build *b, pattern_list *list, const tf_lite
         tf_dfa_state_id start;
         items[i].matches = s.matches[i];
         TF_TRY(tf_dfa_start(s.set->dfa, s.language[i], b->budget, &start, b->err));
-        TF_TRY(tf_count_strings(b, s.set->dfa, &start, 1, &items[i].n_names));
+        TF_TRY(tf_count_strings(b, s.set->dfa, &start, 1, UINT64_MAX, &items[i].n_names));
         finite |= items[i].n_names != UINT64_MAX;
     }
     classes->set = s.set;
@@ -247,7 +247,8 @@ static tokfsm_status make_classes(tf_build *b, pattern_list *list, const tf_lite
         TF_TRY(tf_pattern_set_of(b, list->all.items, (uint32_t)list->all.n, declared, n_declared,
                                  &classes->set));
     tf_content_spec spec = {classes->set, s.n, class_language, classes};
-    TF_TRY(tf_content_of(b, &spec, TF_LENGTHS_NONE, finite, &classes->content));
+    TF_TRY(tf_content_of(b, &spec, TF_LENGTHS_NONE,
+                         finite ? TF_COUNTS_ALL : TF_COUNTS_NONE, &classes->content));
     for (uint32_t i = 0; finite && i < s.n; i++)
         items[i].n_names = classes->content->start == NULL ? 0
                                                            : classes->content->start->counts[i];

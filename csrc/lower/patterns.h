@@ -51,15 +51,12 @@ typedef struct tf_content_spec {
     const void *context;
 } tf_content_spec;
 
-/* What its states know of the lengths of what they accept: nothing; the shortest, which is all
-   that is needed where only long texts are refused; all. */
-enum { TF_LENGTHS_NONE, TF_LENGTHS_SHORTEST, TF_LENGTHS_ALL };
 /*
  * The content automaton of these languages; equal ones over a shared set are one. The spec is
  * copied, its context kept.
  */
 tokfsm_status tf_content_of(tf_build *b, const tf_content_spec *spec, uint8_t has_lengths,
-                            bool has_counts, const tf_content **content);
+                            uint8_t has_counts, const tf_content **content);
 tokfsm_status tf_build_content_next(tf_build *b, const tf_content_state *state, uint32_t class,
                                     const tf_content_state **next);
 tokfsm_status tf_build_content_cost(tf_build *b, const tf_content_state *state,
@@ -72,9 +69,14 @@ tokfsm_status tf_build_content_distance(tf_build *b, const tf_content_state *sta
 tf_content_state *tf_build_content_state(const tf_build *b, uint32_t i, uint32_t k);
 uint64_t tf_build_n_content_states(const tf_build *b);
 void tf_contents_free(tf_build *b);
-/* Accepted continuations of each state of a tuple; UINT64_MAX: no end of them. */
+/*
+ * Accepted continuations of each state of a tuple; UINT64_MAX: no end of them. Where over
+ * `most_states` would have to be looked at it is 1: there is one.
+ */
 tokfsm_status tf_count_strings(tf_build *b, tf_dfa *dfa, const tf_dfa_state_id *tuple, uint32_t n,
-                               uint64_t *counts);
+                               uint64_t most_states, uint64_t *counts);
+enum { TF_COUNTED_STATES = 4096 }; /* where a count from below will do */
+enum { TF_COUNTS_NONE, TF_COUNTS_ALL, TF_COUNTS_FROM_BELOW };
 /* tf_name_cheapest while compiling. */
 tokfsm_status tf_build_name_cheapest(tf_build *b, const tf_content_state *state, uint32_t language,
                                      tf_name_used used, void *context, uint64_t n_used,

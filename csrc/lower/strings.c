@@ -313,7 +313,7 @@ static tokfsm_status make_breaks(tf_build *b, const tf_value *value, gathering *
     s->n_breaks = n;
     if (status == TOKFSM_OK && l.n > 0) {
         uint8_t known = g->product || !by_length ? TF_LENGTHS_NONE
-                        : least || b->machine.unique != TF_UNIQUE_NEVER ? TF_LENGTHS_ALL
+                        : least                  ? TF_LENGTHS_ALL
                                                  : TF_LENGTHS_SHORTEST;
         bool at_hand = true;
         if (known == TF_LENGTHS_ALL)
@@ -323,7 +323,9 @@ static tokfsm_status make_breaks(tf_build *b, const tf_value *value, gathering *
             return make_breaks(b, value, g, s);
         }
         tf_content_spec spec = {l.set, l.n, asked_language, l.asked};
-        bool counts = known == TF_LENGTHS_NONE && b->machine.unique != TF_UNIQUE_NEVER;
+        uint8_t counts = known == TF_LENGTHS_NONE && b->machine.unique != TF_UNIQUE_NEVER
+                             ? TF_COUNTS_FROM_BELOW
+                             : TF_COUNTS_NONE;
         status = tf_content_of(b, &spec, known, counts, &s->content);
     }
     return status;

@@ -90,8 +90,9 @@ static tokfsm_status identify(walk *w, uint32_t node, uint32_t *resource)
     tf_resource outer = d->resources[*resource];
     tf_dialect dialect = outer.dialect;
     bool root = outer.node == node;
+    /* A dialect of its own is for what the dialect around it knows as a resource. */
     if (!root && get(d, node, "$schema") != TF_TAPE_NONE &&
-        (get_text(d, node, "$id").text != NULL || get_text(d, node, "id").text != NULL))
+        get_text(d, node, outer.dialect.draft == TOKFSM_DRAFT_4 ? "id" : "$id").text != NULL)
         TF_TRY(tf_dialect_of(d, node, dialect, &dialect, w->err));
     bool legacy = dialect.draft <= TOKFSM_DRAFT_7;
     const char *keyword = dialect.draft == TOKFSM_DRAFT_4 ? "id" : "$id";
