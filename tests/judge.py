@@ -344,9 +344,10 @@ class Judge:
         self.draft = draft or draft_of(self.schema)
         self._python = VALIDATORS[self.draft](self.schema, format_checker=python_formats() if formats else None)
         self._rulings = adjudications().get(_key(self.schema), {})
-        # With 2019-09, jsonschema 4.26 loses names that additionalProperties has evaluated (Core 9.3.2.3).
+        # With 2019-09, jsonschema 4.26 loses names that additionalProperties has evaluated (Core 9.3.2.3), and does not
+        # take a $recursiveRef to the outermost $recursiveAnchor where embedded resources lie between (Core 8.2.4.2.2).
         self._python_abstains = self.draft == "2019-09" and _has_keyword(
-            self.schema, ("unevaluatedProperties", "unevaluatedItems"))
+            self.schema, ("unevaluatedProperties", "unevaluatedItems", "$recursiveRef"))
         try:
             self._rust: Any = _RUST[self.draft](self.schema, validate_formats=formats, offline=True,
                                                 formats=_rust_formats() if formats else None,

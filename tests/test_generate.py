@@ -251,7 +251,7 @@ def test_command_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
     assert "tokens are too few" in line("--schema", json.dumps(SPIDER), "--tokens", "3")
     assert "(at /properties/x/pattern, keyword pattern)" in line(
-        "--schema", '{"properties": {"x": {"pattern": "a"}}}')
+        "--schema", '{"properties": {"x": {"pattern": "(a)\\\\1"}}}')
     assert "8192" in line("--schema", "true", "--tokens", "9000")
     other = tokfsm.Vocabulary.from_bytes([bytes([i]) for i in range(256)])
     tokfsm.compile(SPIDER, other).save(tmp_path / "other.tokfsm")

@@ -258,7 +258,7 @@ def test_compile_bad_options(files: dict[str, str], argv: list[str], words: str,
     (b'{"required": "x"}', "(at /required, keyword required)"),
     (b'{"minLength": -1}', "(at /minLength, keyword minLength)"),
     (b'{"properties": {"x": {"$ref": "#/$defs/none"}}}', "(at /properties/x/$ref, keyword $ref)"),
-    (b'{"properties": {"x~/y": {"pattern": "a"}}}', "(at /properties/x~0~1y/pattern, keyword pattern)"),
+    (b'{"properties": {"x~/y": {"pattern": "(a)\\\\1"}}}', "(at /properties/x~0~1y/pattern, keyword pattern)"),
     (b"false", "no value"),
     (b'{"enum": []}', "no value"),
     (b'{"type": "string", "minLength": 2, "maxLength": 1}', "no value"),
@@ -302,7 +302,7 @@ def test_compile_bad_files(files: dict[str, str], tmp_path: Path, capsys: pytest
 def test_compile_failure_keeps_what_was_there(files: dict[str, str], capsys: pytest.CaptureFixture[str],
                                               monkeypatch: pytest.MonkeyPatch) -> None:
     Path("x.tokfsm").write_bytes(b"precious")
-    Path("bad.json").write_text('{"pattern": "a"}')
+    Path("bad.json").write_text('{"pattern": "(a)\\\\1"}')
     refused(capsys, "compile", "bad.json", "--tokenizer", files["tokenizer"], "-o", "x.tokfsm")
     assert Path("x.tokfsm").read_bytes() == b"precious"
 
