@@ -22,15 +22,14 @@ bool tf_name_text(tf_run *run, const tf_configuration *c, const tf_text **text)
 }
 
 /* Whether some name of the class, of those that lie ahead, is not emitted. */
-static bool fresh(tf_run *run, const tf_configuration *c, const tf_content_state *state,
-                  uint32_t class, const tf_text *text)
+static bool fresh(const tf_configuration *c, const tf_content_state *state, uint32_t class,
+                  const tf_text *text)
 {
     if (!state->content->has_counts || state->counts[class] == UINT64_MAX)
         return true;
     uint64_t n = state->counts[class];
     for (const tf_emitted *e = c->top->emitted; e != NULL && n > 0; e = e->previous)
         n -= e->class == class && tf_text_begins(e->name, text);
-    (void)run;
     return n > 0;
 }
 
@@ -52,7 +51,7 @@ static bool escape_leads_on(tf_run *run, void *context, const tf_content_state *
     uint8_t bytes[4];
     uint32_t n = tf_utf8(code, bytes);
     return tf_name_text(run, a->c, &after.text) && tf_text_add(run, &after, bytes, n) &&
-           fresh(run, a->c, next, a->class, after.text);
+           fresh(a->c, next, a->class, after.text);
 }
 
 bool tf_name_class_live(tf_run *run, const tf_configuration *c, uint32_t class)
@@ -69,5 +68,5 @@ bool tf_name_class_live(tf_run *run, const tf_configuration *c, uint32_t class)
         c->top->emitted == NULL)
         return true;
     const tf_text *text;
-    return tf_name_text(run, c, &text) && fresh(run, c, c->content, class, text);
+    return tf_name_text(run, c, &text) && fresh(c, c->content, class, text);
 }

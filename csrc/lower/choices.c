@@ -54,7 +54,7 @@ void tf_option_fact(expansion *e, option *o, tf_fact fact)
     tf_option_task(e, o, (task){TASK_FACT, index, NULL});
 }
 
-/* A choice is made once for all partials. *//* ---- branches of a schema that must hold ---- */
+/* ---- branches of a schema that must hold ---- */
 
 /* Under a schema that asks what is unevaluated: the first evaluating branch that holds, and any
    of the later ones. */
