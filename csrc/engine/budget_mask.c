@@ -162,6 +162,8 @@ bool tf_mask_budget(tf_run *run, const tf_configuration *c, const tf_edits *edit
         tf_set(exact, edits->before.items[i]);
     for (uint32_t i = 0; i < edits->set.n; i++)
         tf_set(exact, edits->set.items[i]);
+    for (uint32_t i = 0; i < edits->n_pieces; i++)
+        tf_piece_set(edits->pieces[i], exact);
     if (c->mode == TF_IN_NAME && c->literal == TF_ON)
         add_escapes(pack, row, exact); /* an escape may still come to mean a declared name */
     if (!make_bounds(run, c, &bounds))

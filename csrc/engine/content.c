@@ -4,6 +4,8 @@
  */
 #include "content.h"
 
+#include "frames.h"
+
 #include "text.h"
 
 const tf_content_state *tf_content_step(tf_run *run, const tf_content_state *state, uint8_t byte)
@@ -214,6 +216,38 @@ bool tf_content_escapes(tf_run *run, const tf_configuration *c, tf_escape_visit 
                 return true;
             if (run->call.status != TOKFSM_OK)
                 return false;
+        }
+    }
+    return false;
+}
+
+bool tf_free_room(tf_run *run, const tf_configuration *c, uint64_t *room)
+{
+    if (c->mode == TF_IN_NAME) {
+        tf_scratch_words alive;
+        *room = UINT64_MAX;
+        uint32_t class = 0;
+        if (c->content != NULL) /* settled: one class is left, and any text is of it */
+            class = tf_words_next(c->content->live, c->content->content->language_words, 0);
+        else if (c->top->kind->names.content != NULL)
+            return false;
+        return tf_content_settled(c->at, c->content) &&
+               tf_other_open(run, c->top, class, alive.words);
+    }
+    const tf_strings *s = c->at;
+    uint32_t n_words = c->value->n_words;
+    const uint64_t *alive = tf_words(&c->alive, n_words);
+    if (!tf_content_settled(s, c->content))
+        return false;
+    for (uint32_t i = s->n_breaks; i-- > 0;) {
+        uint64_t last = tf_break_last(s, i);
+        if (last < c->n)
+            return false;
+        tf_scratch_words outcome;
+        tf_break_outcome(s, i, c->content, c->value, true, outcome.words);
+        if (tf_words_meet(outcome.words, alive, n_words)) {
+            *room = last == UINT64_MAX ? UINT64_MAX : last - c->n;
+            return true;
         }
     }
     return false;

@@ -22,6 +22,9 @@ void tf_break_outcome(const tf_strings *s, uint32_t i, const tf_content_state *s
                       const tf_value *value, bool settled, uint64_t *outcome);
 /* Whether nothing that may still come can change what the content says. */
 bool tf_content_settled(const tf_strings *s, const tf_content_state *state);
+/* Characters that a string or name may still start, whatever they are: UINT64_MAX where nothing
+   limits them. False: not free, or run->call.status. */
+bool tf_free_room(tf_run *run, const tf_configuration *c, uint64_t *room);
 
 /*
  * The ways in which an escape under way can end, as far as the content tells them apart: what

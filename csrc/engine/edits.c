@@ -37,4 +37,6 @@ void tf_edits_apply(const tf_edits *edits, uint32_t *row, size_t n_words)
         tf_clear(row, edits->cleared.items[i]);
     for (uint32_t i = 0; i < edits->set.n; i++)
         tf_set(row, edits->set.items[i]);
+    for (uint32_t i = 0; i < edits->n_pieces; i++)
+        tf_piece_set(edits->pieces[i], row);
 }

@@ -1,30 +1,43 @@
 /*
- * A mask as a wide row and few edits: (base AND narrowed) + before - cleared + set, in this
- * order. Made without touching the caller's row, so that a failure leaves it as it was.
+ * A mask as a wide row and few edits: (base AND narrowed) + before - cleared + set + pieces, in
+ * this order. Made without touching the caller's row, so that a failure leaves it as it was.
  */
 #ifndef TF_EDITS_H
 #define TF_EDITS_H
 
 #include "../base/alloc.h"
+#include "../vocab/traces.h"
 
 typedef struct tf_ids {
     uint32_t *items;
     uint32_t n, capacity;
 } tf_ids;
 
+/* What walks meet is a handful; more pieces than these are taken id by id. */
+enum { TF_MAX_PIECES = 12 };
+
 typedef struct tf_edits {
     const uint32_t *base;     /* a row of the pack; NULL: nothing */
     const uint32_t *narrowed; /* NULL: all of the base */
     tf_ids before, cleared, set;
+    uint32_t n_pieces;
+    const tf_piece *pieces[TF_MAX_PIECES]; /* of the pack */
 } tf_edits;
 
 /* Append ids; false: no memory. */
 bool tf_ids_add(tf_ids *list, tf_arena *arena, const uint32_t *ids, uint32_t n);
+/* Set the bits of a piece. */
+static inline void tf_piece_set(const tf_piece *piece, uint32_t *row)
+{
+    for (uint32_t i = 0; i < piece->n; i++)
+        row[piece->word[i]] |= piece->bits[i];
+}
 /* Write the mask into a row of n_words words. */
 void tf_edits_apply(const tf_edits *edits, uint32_t *row, size_t n_words);
 static inline bool tf_edits_empty(const tf_edits *edits)
 {
-    return edits->base == NULL && edits->before.n == 0 && edits->set.n == 0;
+    return edits->base == NULL && edits->before.n == 0 && edits->set.n == 0 &&
+           edits->n_pieces == 0;
 }
 
 #endif

@@ -6,43 +6,10 @@
 #include "../base/bits.h"
 #include "cache.h"
 #include "content.h"
-#include "frames.h"
+#include "step.h"
 #include "text.h"
 #include "unique.h"
 #include "walk.h"
-
-/* Characters that a value string may still start: UINT64_MAX where nothing limits them. */
-static bool free_room(tf_run *run, const tf_configuration *c, uint64_t *room)
-{
-    if (c->mode == TF_IN_NAME) {
-        tf_scratch_words alive;
-        *room = UINT64_MAX;
-        uint32_t class = 0;
-        if (c->content != NULL) /* settled: one class is left, and any text is of it */
-            class = tf_words_next(c->content->live, c->content->content->language_words, 0);
-        else if (c->top->kind->names.content != NULL)
-            return false;
-        return tf_content_settled(c->at, c->content) &&
-               tf_other_open(run, c->top, class, alive.words);
-    }
-    const tf_strings *s = c->at;
-    uint32_t n_words = c->value->n_words;
-    const uint64_t *alive = tf_words(&c->alive, n_words);
-    if (!tf_content_settled(s, c->content))
-        return false;
-    for (uint32_t i = s->n_breaks; i-- > 0;) {
-        uint64_t last = tf_break_last(s, i);
-        if (last < c->n)
-            return false;
-        tf_scratch_words outcome;
-        tf_break_outcome(s, i, c->content, c->value, true, outcome.words);
-        if (tf_words_meet(outcome.words, alive, n_words)) {
-            *room = last == UINT64_MAX ? UINT64_MAX : last - c->n;
-            return true;
-        }
-    }
-    return false;
-}
 
 /* Choose the row of tokens that keep the string open; false: the pack has none for this. */
 static bool stay_row(const tf_run *run, const tf_configuration *c, uint64_t room, tf_edits *edits)
@@ -105,7 +72,8 @@ static bool close_free(tf_run *run, const tf_configuration *c, tf_edits *edits)
                     high = (uint32_t)(s->breaks[i].from - c->n);
         }
         if (tf_step(run, &closed, '"') && 
-            !tf_walk_close(run, &closed, low, high, minimal, &edits->before))
+            !tf_walk_traces(run, TF_TRACE_CLOSE, &closed, &(tf_close_span){low, high, minimal},
+                            edits, &edits->before))
             return false;
         if (run->call.status != TOKFSM_OK)
             return false;
@@ -180,7 +148,7 @@ static bool mask_string(tf_run *run, const tf_configuration *c, bool settled, tf
     const tf_strings *s = c->at;
     uint64_t room = 0;
     bool name = c->mode == TF_IN_NAME;
-    bool is_free = free_room(run, c, &room);
+    bool is_free = tf_free_room(run, c, &room);
     if (run->call.status != TOKFSM_OK)
         return false;
     if (!is_free || !(settled ? stay_row(run, c, room, edits)
@@ -205,10 +173,32 @@ static bool mask_string(tf_run *run, const tf_configuration *c, bool settled, tf
     return c->literal != TF_ON || c->low == c->high || walk_literals(run, c, edits);
 }
 
+/* A number goes on, or ends, and then what may follow a value does. */
+static bool mask_number(tf_run *run, const tf_configuration *c, tf_edits *edits)
+{
+    if (!tf_walk_traces(run, TF_TRACE_NUMBER, c, NULL, edits, &edits->set))
+        return false;
+    tf_configuration ended = *c;
+    if (tf_step_end_number(run, &ended) &&
+        !tf_walk_traces(run, TF_TRACE_STRUCTURE, &ended, NULL, edits, &edits->set))
+        return false;
+    return run->call.status == TOKFSM_OK;
+}
+
 static bool make(tf_run *run, const tf_configuration *c, bool settled, tf_edits *edits)
 {
-    if (run->m->bytes_complete && (c->mode == TF_IN_STRING || c->mode == TF_IN_NAME))
-        return mask_string(run, c, settled, edits);
+    if (run->m->bytes_complete)
+        switch (c->mode) {
+        case TF_IN_STRING:
+        case TF_IN_NAME: return mask_string(run, c, settled, edits);
+        case TF_IN_NUMBER: return mask_number(run, c, edits);
+        case TF_AT_VALUE:
+        case TF_AT_NAME:
+        case TF_AT_COLON:
+        case TF_AT_AFTER:
+            return tf_walk_traces(run, TF_TRACE_STRUCTURE, c, NULL, edits, &edits->set);
+        default: break;
+        }
     return tf_walk(run, &run->m->pack->all, c, &edits->set, NULL);
 }
 

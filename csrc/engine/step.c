@@ -11,11 +11,9 @@
 #include "unique.h"
 
 #include "counters.h"
+#include "glance.h"
 
-static bool is_space(uint8_t byte)
-{
-    return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r';
-}
+static bool is_space(uint8_t byte) { return tf_byte_kind[byte] == TF_BYTE_SPACE; }
 
 tf_configuration tf_configuration_start(const tf_machine *m)
 {
@@ -281,8 +279,6 @@ static bool begin_number(tf_run *run, tf_configuration *c, uint8_t byte)
     return true;
 }
 
-static const char *const literal_text[TF_N_LITERALS] = {"null", "false", "true"};
-
 static bool begin_literal(tf_run *run, tf_configuration *c, uint32_t which)
 {
     if (!tf_words_meet(c->value->literal[which], tf_words(&c->alive, c->value->n_words),
@@ -317,7 +313,7 @@ static bool step_value(tf_run *run, tf_configuration *c, uint8_t byte)
 
 static bool step_literal(tf_run *run, tf_configuration *c, uint8_t byte)
 {
-    const char *text = literal_text[c->low];
+    const char *text = tf_literal_text[c->low];
     if (byte != (uint8_t)text[c->n])
         return false;
     c->n++;

@@ -5,17 +5,13 @@
  */
 #include "walk.h"
 
+#include "glance.h"
 #include "unique.h"
-
-/* Which entries of the pack's `close` trie count; NULL: every entry of a trie. */
-typedef struct filter {
-    uint32_t low, high;
-    bool minimal;
-} filter;
 
 typedef struct level {
     tf_configuration c;
     uint32_t end;
+    bool literals; /* tf_only_literals */
 } level;
 
 /* Structural tokens are short: most walks stay within these. */
@@ -24,7 +20,6 @@ enum { NEAR_LEVELS = 24 };
 typedef struct walk {
     tf_run *run;
     const tf_trie *trie;
-    const filter *only;
     tf_ids *set, *cleared;
     level near[NEAR_LEVELS];
     level *levels;
@@ -50,14 +45,7 @@ static bool decide(walk *w, uint32_t node, const tf_configuration *c)
         return true;
     if (!tf_is_live(w->run, c))
         return w->run->call.status == TOKFSM_OK;
-    if (w->only == NULL)
-        return add(w, first, end);
-    const tokfsm_pack *pack = w->run->m->pack;
-    for (uint32_t i = first; i < end; i++)
-        if (pack->close_chars[i] >= w->only->low && pack->close_chars[i] < w->only->high &&
-            (!w->only->minimal || pack->close_minimal[i]) && !add(w, i, i + 1))
-            return false;
-    return true;
+    return add(w, first, end);
 }
 
 static bool go_deeper(walk *w)
@@ -82,14 +70,21 @@ static bool walk_below(walk *w, const tf_configuration *c, uint32_t root)
     w->n_levels = NEAR_LEVELS;
     w->levels[0].c = *c;
     w->levels[0].end = trie->end[root];
+    w->levels[0].literals =
+        (c->mode == TF_IN_STRING || c->mode == TF_IN_NAME) && tf_only_literals(run, c);
     uint32_t depth = 0, node = root + 1;
     while (node < trie->end[root]) {
         while (node >= w->levels[depth].end)
             depth--;
         if (depth + 1 == w->n_levels && !go_deeper(w))
             return false;
-        level *next = &w->levels[depth + 1];
-        next->c = w->levels[depth].c;
+        level *next = &w->levels[depth + 1], *here = &w->levels[depth];
+        if (!tf_glance(&here->c, here->literals, trie->byte[node])) {
+            node = trie->end[node];
+            continue;
+        }
+        next->c = here->c;
+        next->literals = here->literals;
         next->c.closed_literal = 0;
         bool alive = tf_step(run, &next->c, trie->byte[node]);
         if (run->call.status != TOKFSM_OK)
@@ -107,6 +102,9 @@ static bool walk_below(walk *w, const tf_configuration *c, uint32_t root)
         if ((!next->c.literals_only ||
              (tf_string_is_live(run, &next->c) && tf_unique_alive(run, &next->c))) && !decide(w, node, &next->c))
             return false;
+        if (next->c.mode != here->c.mode &&
+            (next->c.mode == TF_IN_STRING || next->c.mode == TF_IN_NAME))
+            next->literals = tf_only_literals(run, &next->c);
         next->end = trie->end[node];
         depth++;
         node++;
@@ -125,7 +123,6 @@ bool tf_walk(tf_run *run, const tf_trie *trie, const tf_configuration *c, tf_ids
     walk w;
     w.run = run;
     w.trie = trie;
-    w.only = NULL;
     w.set = set;
     w.cleared = cleared;
     return run_walk(&w, c);
@@ -137,21 +134,7 @@ bool tf_walk_from(tf_run *run, const tf_trie *trie, uint32_t node, const tf_conf
     walk w;
     w.run = run;
     w.trie = trie;
-    w.only = NULL;
     w.set = set;
     w.cleared = NULL;
     return decide(&w, node, c) && walk_below(&w, c, node);
-}
-
-bool tf_walk_close(tf_run *run, const tf_configuration *c, uint32_t low, uint32_t high,
-                   bool minimal, tf_ids *set)
-{
-    filter only = {low, high, minimal};
-    walk w;
-    w.run = run;
-    w.trie = &run->m->pack->close;
-    w.only = &only;
-    w.set = set;
-    w.cleared = NULL;
-    return run_walk(&w, c);
 }

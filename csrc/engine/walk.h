@@ -20,9 +20,17 @@ bool tf_walk_from(tf_run *run, const tf_trie *trie, uint32_t node, const tf_conf
  * a literal, or close the string on one, are judged as if there were none.
  */
 bool tf_walk_content(tf_run *run, const tf_configuration *c, tf_ids *set);
-/* The same over the pack's `close` trie, for the tokens that have `low` to `high - 1`
-   characters before the quote, and no needless escape there if `minimal`. */
-bool tf_walk_close(tf_run *run, const tf_configuration *c, uint32_t low, uint32_t high,
-                   bool minimal, tf_ids *set);
+/* Of the tokens that close a string: those with low to high - 1 characters before the quote, and
+   no needless escape there if `minimal`. */
+typedef struct tf_close_span {
+    uint32_t low, high;
+    bool minimal;
+} tf_close_span;
+/*
+ * The same over traces, `which` of them (TF_TRACE_*), from a place outside strings; of
+ * TF_TRACE_CLOSE, from behind the quote, those in the span. What is alike goes to edits->pieces.
+ */
+bool tf_walk_traces(tf_run *run, int which, const tf_configuration *c, const tf_close_span *close,
+                    tf_edits *edits, tf_ids *set);
 
 #endif

@@ -176,14 +176,35 @@ bool tf_json_follows_string(const uint8_t *bytes, uint32_t n_bytes, uint8_t *scr
            follow(bytes, n_bytes, 0, COLON, 0, OBJECT, scratch, &closes);
 }
 
+static const uint8_t STRUCTURE[][2] = {
+    {VALUE, OBJECT}, {VALUE, ARRAY}, {VALUE_OR_END, ARRAY}, {KEY, OBJECT},
+    {KEY_OR_END, OBJECT}, {COLON, OBJECT}, {AFTER, OBJECT}, {AFTER, ARRAY}};
+enum { N_STRUCTURE = sizeof STRUCTURE / sizeof *STRUCTURE };
+
+bool tf_json_follows_structure(const uint8_t *bytes, uint32_t n_bytes, uint8_t *scratch)
+{
+    uint32_t closes = 0;
+    for (size_t i = 0; i < N_STRUCTURE; i++)
+        if (follow(bytes, n_bytes, 0, STRUCTURE[i][0], 0, STRUCTURE[i][1], scratch, &closes))
+            return true;
+    return false;
+}
+
+bool tf_json_follows_number(const uint8_t *bytes, uint32_t n_bytes, uint8_t *scratch)
+{
+    uint32_t closes = 0;
+    for (uint8_t sub = 0; sub < N_NUMBER; sub++)
+        for (uint8_t bottom = OBJECT; bottom <= ARRAY; bottom++)
+            if (follow(bytes, n_bytes, 0, NUMBER, sub, bottom, scratch, &closes))
+                return true;
+    return false;
+}
+
 uint32_t tf_json_max_closes(const uint8_t *bytes, uint32_t n_bytes, uint8_t *scratch)
 {
-    static const uint8_t START[][2] = {
-        {VALUE, OBJECT}, {VALUE, ARRAY}, {VALUE_OR_END, ARRAY}, {KEY, OBJECT},
-        {KEY_OR_END, OBJECT}, {COLON, OBJECT}, {AFTER, OBJECT}, {AFTER, ARRAY}};
     uint32_t closes = 0;
-    for (size_t i = 0; i < sizeof START / sizeof *START; i++)
-        follow(bytes, n_bytes, 0, START[i][0], 0, START[i][1], scratch, &closes);
+    for (size_t i = 0; i < N_STRUCTURE; i++)
+        follow(bytes, n_bytes, 0, STRUCTURE[i][0], 0, STRUCTURE[i][1], scratch, &closes);
     for (uint8_t bottom = OBJECT; bottom <= ARRAY; bottom++) {
         for (uint8_t sub = 0; sub < N_NUMBER; sub++)
             follow(bytes, n_bytes, 0, NUMBER, sub, bottom, scratch, &closes);

@@ -12,9 +12,18 @@
 
 /*
  * Whether `bytes` can follow the closing quote of a value or a key. `scratch` has room for
- * n_bytes bytes in both functions.
+ * n_bytes bytes in all functions.
  */
 bool tf_json_follows_string(const uint8_t *bytes, uint32_t n_bytes, uint8_t *scratch);
+
+/*
+ * Whether `bytes` can stand where no lexeme is under way: where a value, a key, a colon or what
+ * follows a value may begin.
+ */
+bool tf_json_follows_structure(const uint8_t *bytes, uint32_t n_bytes, uint8_t *scratch);
+
+/* Whether `bytes` can continue or end a number that is under way. */
+bool tf_json_follows_number(const uint8_t *bytes, uint32_t n_bytes, uint8_t *scratch);
 
 /*
  * Most containers, open before it, that the token closes, begun at any position: inside a

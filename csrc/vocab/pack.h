@@ -122,6 +122,8 @@ struct tokfsm_pack {
        length costs in tokens. */
     uint32_t n_char_tokens;
     const uint32_t *char_token;
+
+    struct tf_trace_set *traces; /* not in the image: traces.h */
 };
 
 static inline const uint8_t *tf_pack_token(const tokfsm_pack *pack, uint32_t id, uint32_t *n)

@@ -9,6 +9,7 @@
 #include "../base/le.h"
 #include "json_follow.h"
 #include "pack_layout.h"
+#include "traces.h"
 #include "trie.h"
 
 /* A sorted list of strings that becomes a trie. */
@@ -473,6 +474,8 @@ tokfsm_status tokfsm_pack_build(const uint8_t *blob, const uint64_t *offsets,
     tf_arena_init(&b.arena, &a);
     tokfsm_status status = build(&b, made);
     tf_arena_free(&b.arena);
+    if (status == TOKFSM_OK)
+        status = tf_traces_make(made, &budget, err);
     if (status != TOKFSM_OK) {
         tokfsm_pack_free(made);
         return status;
@@ -494,6 +497,7 @@ void tokfsm_pack_free(tokfsm_pack *pack)
         atomic_fetch_sub_explicit(&pack->references, 1u, memory_order_acq_rel) != 1u)
         return;
     tokfsm_allocator a = pack->allocator;
+    tf_traces_free(pack);
     tf_release(&a, pack->block);
     tf_release(&a, pack);
 }

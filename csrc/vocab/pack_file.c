@@ -2,12 +2,13 @@
  * The pack as bytes: layout, save, and open, which copies and verifies all that later
  * readers rely on. What a hostile file can still do is give wrong masks.
  *
- * Cost of open: one copy and a few passes; nothing is rebuilt.
+ * Cost of open: one copy and a few passes; only the traces are made again.
  */
 #include "../base/le.h"
 #include "../base/sha256.h"
 #include "json_follow.h"
 #include "pack_layout.h"
+#include "traces.h"
 #include "trie.h"
 
 /* ---- layout ---- */
@@ -433,6 +434,12 @@ tokfsm_status tokfsm_pack_open(const uint8_t *bytes, size_t n_bytes,
         tf_arena_init(&arena, &a);
         status = verify(made, &arena, err);
         tf_arena_free(&arena);
+    }
+    if (status == TOKFSM_OK) {
+        tf_budget budget;
+        tf_budget_init(&budget, NULL, NULL);
+        budget.left = budget.limit = UINT64_MAX; /* the work is that of reading the file */
+        status = tf_traces_make(made, &budget, err);
     }
     if (status != TOKFSM_OK) {
         tokfsm_pack_free(made);

@@ -1,0 +1,262 @@
+/*
+ * The walk over traces (vocab/traces.h): outside strings, behind a quote, and in numbers. The
+ * same steps as everywhere; but a run of white space is one step, and where a string is free or
+ * a number takes any digits, all that stays in it is taken at once.
+ *
+ * Only where every completion can be spelled with single bytes: then what a step leaves alive
+ * is live.
+ */
+#include "content.h"
+#include "glance.h"
+#include "step.h"
+#include "walk.h"
+
+typedef struct level {
+    tf_configuration c;
+    uint32_t end;
+    bool literals; /* tf_only_literals */
+} level;
+
+enum { NEAR_LEVELS = 24 };
+
+typedef struct trace_walk {
+    tf_run *run;
+    const tf_traces *traces;
+    tf_close_span close;
+    tf_edits *edits;
+    tf_ids *set;
+    uint32_t lead, longest; /* white space that there is room for */
+    bool whole;             /* room enough for all but what stands below TF_MARK_LONG */
+    bool by_ids;            /* no pieces: ids are looked at one by one later */
+    level near[NEAR_LEVELS];
+    level *levels;
+    uint32_t n_levels;
+} trace_walk;
+
+static bool no_memory(tf_run *run)
+{
+    if (run->call.status == TOKFSM_OK)
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a mask");
+    return false;
+}
+
+static bool fits(const trace_walk *w, uint32_t i)
+{
+    const tf_traces *t = w->traces;
+    if (t->chars != NULL && (t->chars[i] < w->close.low || t->chars[i] >= w->close.high ||
+                             (w->close.minimal && !t->minimal[i])))
+        return false;
+    return t->lead[i] <= w->lead && t->longest[i] <= w->longest;
+}
+
+/* Entries first .. end - 1, or the piece that they are. */
+static bool take(trace_walk *w, uint32_t first, uint32_t end, const tf_piece *piece, bool whole)
+{
+    tf_run *run = w->run;
+    const tf_traces *t = w->traces;
+    if (first == end)
+        return true;
+    if (whole && t->chars == NULL) {
+        if (piece != NULL && !w->by_ids && w->edits->n_pieces < TF_MAX_PIECES) {
+            w->edits->pieces[w->edits->n_pieces++] = piece;
+            return true;
+        }
+        return tf_ids_add(w->set, run->arena, t->trie.ids + first, end - first) || no_memory(run);
+    }
+    for (uint32_t i = first; i < end; i++)
+        if (fits(w, i) && !tf_ids_add(w->set, run->arena, t->trie.ids + i, 1))
+            return no_memory(run);
+    return true;
+}
+
+static bool take_node(trace_walk *w, uint32_t node, bool whole)
+{
+    const tf_trie *trie = &w->traces->trie;
+    return take(w, trie->first[node], trie->first[node + 1], w->traces->piece[node], whole);
+}
+
+static bool take_below(trace_walk *w, uint32_t mark, bool whole)
+{
+    const tf_trie *trie = &w->traces->trie;
+    return take(w, trie->first[mark], trie->first[trie->end[mark]], w->traces->piece[mark], whole);
+}
+
+static bool compared(const tf_configuration *c) { return c->top != NULL && c->top->collects; }
+
+/* A string was begun: whether all that stays in it is allowed. */
+static bool all_stay(trace_walk *w, const tf_configuration *c, uint32_t mark)
+{
+    uint64_t room;
+    return !compared(c) && w->run->m->options.escapes != TOKFSM_ESCAPES_MINIMAL &&
+           tf_free_room(w->run, c, &room) && room >= w->traces->stays_chars[mark];
+}
+
+/* ---- digits ---- */
+
+static bool any_digits(tf_run *run, const tf_nstate *state)
+{
+    for (uint8_t digit = '0'; digit <= '9'; digit++)
+        if (tf_number_step(run->m, state, digit, &run->call) != state)
+            return false;
+    return true;
+}
+
+/* Tokens of nothing but digits: the number's state moves, and nothing else. */
+static bool walk_digits(trace_walk *w, const tf_configuration *c, uint32_t mark, bool whole)
+{
+    struct { const tf_nstate *state; uint32_t end; } levels[NEAR_LEVELS];
+    tf_run *run = w->run;
+    const tf_trie *trie = &w->traces->trie;
+    const tf_nstate *state = c->at;
+    uint32_t n_words = state->rules->n_words, depth = 0, node = mark + 1;
+    const uint64_t *alive = tf_words(&c->alive, n_words);
+    if (any_digits(run, state))
+        return run->call.status == TOKFSM_OK && take_below(w, mark, whole);
+    levels[0].state = state;
+    levels[0].end = trie->end[mark];
+    while (run->call.status == TOKFSM_OK && node < trie->end[mark]) {
+        while (node >= levels[depth].end)
+            depth--;
+        const tf_nstate *next =
+            tf_number_step(run->m, levels[depth].state, trie->byte[node], &run->call);
+        if (!tf_run_spend(run) || next == NULL)
+            return false;
+        if (next == &tf_number_dead || !tf_words_meet(next->live, alive, n_words)) {
+            node = trie->end[node];
+            continue;
+        }
+        if (!take_node(w, node, whole))
+            return false;
+        if (depth + 1 == NEAR_LEVELS) { /* digits by the dozen: few, and one after the other */
+            tf_configuration deep = *c;
+            deep.at = next;
+            if (!walk_digits(w, &deep, node, whole))
+                return false;
+            node = trie->end[node];
+            continue;
+        }
+        levels[++depth].state = next;
+        levels[depth].end = trie->end[node];
+        node++;
+    }
+    return run->call.status == TOKFSM_OK;
+}
+
+/* ---- the walk ---- */
+
+static bool go_deeper(trace_walk *w)
+{
+    /* The deepest token is known: at most one move to a wider place. */
+    uint32_t wanted = w->traces->trie.depth + 2;
+    level *wider = tf_arena_take(w->run->arena, wanted * sizeof *wider);
+    if (wider == NULL)
+        return no_memory(w->run);
+    memcpy(wider, w->levels, w->n_levels * sizeof *wider);
+    w->levels = wider;
+    w->n_levels = wanted;
+    return true;
+}
+
+typedef enum { OVER, BELOW, FAILED } way;
+
+/* A mark: the place stays. OVER: what is below it is done. */
+static way visit_mark(trace_walk *w, const level *here, uint32_t node, bool whole)
+{
+    uint8_t mark = w->traces->trie.byte[node];
+    const tf_configuration *c = &here->c;
+    if (mark == TF_MARK_STAYS && all_stay(w, c, node))
+        return take_below(w, node, whole) ? OVER : FAILED;
+    if (mark == TF_MARK_DIGITS && !compared(c))
+        return walk_digits(w, c, node, whole) ? OVER : FAILED;
+    /* A token that ends with the opening quote stays in the string, too. */
+    const tf_trie *trie = &w->traces->trie;
+    return w->run->call.status == TOKFSM_OK &&
+                   take(w, trie->first[node], trie->first[node + 1], NULL, whole)
+               ? BELOW
+               : FAILED;
+}
+
+static way visit(trace_walk *w, const level *here, uint32_t node, bool whole, level *next)
+{
+    uint8_t byte = w->traces->trie.byte[node];
+    tf_run *run = w->run;
+    if (byte <= TF_MARK_DIGITS) {
+        way found = visit_mark(w, here, node, whole);
+        if (found == BELOW) {
+            next->c = here->c;
+            next->literals = here->literals;
+        }
+        return found;
+    }
+    if (!tf_glance(&here->c, here->literals, byte))
+        return OVER;
+    next->c = here->c;
+    if (!tf_step(run, &next->c, byte))
+        return run->call.status == TOKFSM_OK ? OVER : FAILED;
+    if (!take_node(w, node, whole))
+        return FAILED;
+    next->literals = here->literals;
+    if (next->c.mode != here->c.mode &&
+        (next->c.mode == TF_IN_STRING || next->c.mode == TF_IN_NAME))
+        next->literals = tf_only_literals(run, &next->c);
+    return run->call.status == TOKFSM_OK ? BELOW : FAILED;
+}
+
+static bool walk_subtree(trace_walk *w, const tf_configuration *c, uint32_t root, bool whole)
+{
+    const tf_trie *trie = &w->traces->trie;
+    uint32_t depth = 0, node = root + 1;
+    w->levels[0].c = *c;
+    w->levels[0].end = trie->end[root];
+    w->levels[0].literals = false;
+    while (node < trie->end[root]) {
+        while (node >= w->levels[depth].end)
+            depth--;
+        if (depth + 1 == w->n_levels && !go_deeper(w))
+            return false;
+        if (root == 0 && trie->byte[node] == TF_MARK_LONG) {
+            node = trie->end[node]; /* by itself: walk_subtree of it */
+            continue;
+        }
+        level *next = &w->levels[depth + 1];
+        switch (visit(w, &w->levels[depth], node, whole, next)) {
+        case FAILED: return false;
+        case OVER: node = trie->end[node]; break;
+        case BELOW:
+            next->end = trie->end[node];
+            depth++;
+            node++;
+            break;
+        }
+    }
+    return true;
+}
+
+bool tf_walk_traces(tf_run *run, int which, const tf_configuration *c, const tf_close_span *close,
+                    tf_edits *edits, tf_ids *set)
+{
+    const tokfsm_options *o = &run->m->options;
+    bool flexible = o->whitespace == TOKFSM_WHITESPACE_FLEXIBLE;
+    bool exact = !flexible && o->whitespace != TOKFSM_WHITESPACE_COMPACT;
+    uint32_t most = flexible ? o->max_whitespace : TOKFSM_UNBOUNDED; /* else steps see to it */
+    trace_walk w;
+    w.run = run;
+    w.traces = tf_traces_of(run->m->pack, which, exact);
+    if (w.traces->trie.n_nodes == 0)
+        return true;
+    w.close = close == NULL ? (tf_close_span){0, UINT32_MAX, false} : *close;
+    w.edits = edits;
+    w.set = set;
+    bool gap = c->mode == TF_AT_VALUE || c->mode == TF_AT_NAME || c->mode == TF_AT_COLON ||
+               c->mode == TF_AT_AFTER;
+    w.longest = w.lead = most;
+    if (gap && most != TOKFSM_UNBOUNDED)
+        w.lead = c->n < most ? most - (uint32_t)c->n : 0;
+    w.whole = w.lead >= TF_SHORT_RUN && w.longest >= TF_SHORT_RUN;
+    w.by_ids = run->m->unique != TF_UNIQUE_NEVER;
+    w.levels = w.near;
+    w.n_levels = NEAR_LEVELS;
+    uint32_t mark = w.traces->trie.root[TF_MARK_LONG];
+    return take_node(&w, 0, w.whole) && walk_subtree(&w, c, 0, w.whole) &&
+           (mark == 0 || walk_subtree(&w, c, mark, w.lead == TOKFSM_UNBOUNDED));
+}

@@ -1,0 +1,364 @@
+/* From the tokens of a pack to its traces. Cost: a look at each token, then some thousand. */
+#include "traces.h"
+
+#include "json_follow.h"
+#include "pack_layout.h"
+#include "trie.h"
+
+/* From as many ids on they are worth a piece. */
+enum { PIECE_IDS = 24 };
+
+typedef struct trace_item {
+    uint32_t id, chars;
+    uint16_t lead, longest;
+    uint8_t minimal;
+} trace_item;
+
+typedef struct trace_list {
+    trace_item *items;
+    tf_trie_item *sorted; /* ids are places in `items` */
+    size_t n, capacity;
+    bool spelled_out;
+} trace_list;
+
+typedef struct trace_builder {
+    tokfsm_pack *pack;
+    tf_arena *arena;  /* what stays */
+    tf_arena scratch; /* what does not */
+    tf_budget *budget;
+    tokfsm_error *err;
+    uint8_t *bytes; /* room for a check or a trace */
+    uint8_t *trace;
+    trace_list lists[TF_N_TRACES][2];
+} trace_builder;
+
+static tokfsm_status no_memory(trace_builder *b)
+{
+    return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory for the vocabulary pack");
+}
+
+static bool is_space(uint8_t byte)
+{
+    return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r';
+}
+
+static bool is_number_byte(uint8_t byte)
+{
+    return (byte >= '0' && byte <= '9') || byte == '-' || byte == '+' || byte == '.' ||
+           byte == 'e' || byte == 'E';
+}
+
+/* ---- one trace ---- */
+
+typedef struct tracing {
+    const uint8_t *bytes;
+    uint32_t n, at;
+    uint8_t *out;
+    uint32_t n_out;
+    trace_item *item;
+    bool spelled_out;
+} tracing;
+
+static void copy_one(tracing *t) { t->out[t->n_out++] = t->bytes[t->at++]; }
+
+static void trace_space(tracing *t)
+{
+    uint32_t start = t->at;
+    while (t->at < t->n && is_space(t->bytes[t->at])) {
+        if (t->spelled_out)
+            t->out[t->n_out++] = t->bytes[t->at];
+        t->at++;
+    }
+    if (!t->spelled_out)
+        t->out[t->n_out++] = ' ';
+    uint32_t length = t->at - start;
+    uint16_t kept = (uint16_t)(length < UINT16_MAX ? length : UINT16_MAX);
+    if (start == 0)
+        t->item->lead = kept;
+    else if (kept > t->item->longest)
+        t->item->longest = kept;
+}
+
+/* The inside of a string, from behind its opening quote. */
+static void trace_string(tracing *t)
+{
+    const uint8_t(*table)[256] = tf_string_table();
+    uint8_t state = TF_STR_NORMAL;
+    uint32_t mark = t->n_out++;
+    while (t->at < t->n && state != TF_STR_CLOSE && state != TF_STR_DEAD) {
+        state = table[state][t->bytes[t->at]];
+        copy_one(t);
+    }
+    t->out[mark] = state == TF_STR_CLOSE ? TF_MARK_CLOSES : TF_MARK_STAYS;
+}
+
+static bool all_digits(const uint8_t *bytes, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (bytes[i] < '0' || bytes[i] > '9')
+            return false;
+    return n > 0;
+}
+
+static void trace_number(tracing *t)
+{
+    if (t->bytes[t->at] == '-')
+        copy_one(t);
+    if (t->at < t->n)
+        copy_one(t);
+    if (all_digits(t->bytes + t->at, t->n - t->at))
+        t->out[t->n_out++] = TF_MARK_DIGITS;
+    while (t->at < t->n && is_number_byte(t->bytes[t->at]))
+        copy_one(t);
+}
+
+/* What the token does, begun outside strings or inside a number; returns the trace's length. */
+static uint32_t trace_of(tracing *t, bool in_number)
+{
+    if (in_number) {
+        if (all_digits(t->bytes, t->n))
+            t->out[t->n_out++] = TF_MARK_DIGITS;
+        while (t->at < t->n && is_number_byte(t->bytes[t->at]))
+            copy_one(t);
+    }
+    while (t->at < t->n) {
+        uint8_t byte = t->bytes[t->at];
+        if (is_space(byte)) {
+            trace_space(t);
+        } else if (byte == '"') {
+            copy_one(t);
+            trace_string(t);
+        } else if (byte == '-' || (byte >= '0' && byte <= '9')) {
+            trace_number(t);
+        } else {
+            copy_one(t);
+        }
+    }
+    return t->n_out;
+}
+
+/* ---- lists of them ---- */
+
+static tokfsm_status add_to(trace_builder *b, trace_list *list, int which, trace_item item,
+                            const uint8_t *bytes, uint32_t n)
+{
+    tracing t = {.bytes = bytes, .n = n, .out = b->trace + 1, .item = &item,
+                 .spelled_out = list->spelled_out};
+    uint32_t length = trace_of(&t, which == TF_TRACE_NUMBER);
+    uint8_t *start = b->trace + 1;
+    if (!list->spelled_out && (item.lead > TF_SHORT_RUN || item.longest > TF_SHORT_RUN)) {
+        *--start = TF_MARK_LONG;
+        length++;
+    }
+    uint8_t *kept = tf_arena_take(&b->scratch, length);
+    if (kept == NULL)
+        return no_memory(b);
+    memcpy(kept, start, length);
+    size_t items = list->capacity, sorted = list->capacity;
+    if (!tf_grow(&b->scratch.allocator, (void **)&list->items, list->n, &items,
+                 sizeof *list->items) ||
+        !tf_grow(&b->scratch.allocator, (void **)&list->sorted, list->n, &sorted,
+                 sizeof *list->sorted))
+        return no_memory(b);
+    list->capacity = items;
+    tf_trie_item_set(&list->sorted[list->n], kept, length, (uint32_t)list->n);
+    list->items[list->n++] = item;
+    return tf_spend_n(b->budget, length, b->err);
+}
+
+static tokfsm_status add(trace_builder *b, int which, trace_item item, const uint8_t *bytes,
+                         uint32_t n)
+{
+    TF_TRY(add_to(b, &b->lists[which][0], which, item, bytes, n));
+    return add_to(b, &b->lists[which][1], which, item, bytes, n);
+}
+
+/* The first byte that is no white space tells most tokens off. */
+static bool may_be_structure(const uint8_t *bytes, uint32_t n)
+{
+    uint32_t i = 0;
+    while (i < n && is_space(bytes[i]))
+        i++;
+    return i == n || memchr("{}[],:\"-0123456789tfn", bytes[i], 21) != NULL;
+}
+
+static tokfsm_status list_tokens(trace_builder *b)
+{
+    for (uint32_t id = 0; id < b->pack->vocab_size; id++) {
+        uint32_t n;
+        const uint8_t *bytes = tf_pack_token(b->pack, id, &n);
+        trace_item item = {.id = id};
+        if (n == 0)
+            continue;
+        if (may_be_structure(bytes, n) && tf_json_follows_structure(bytes, n, b->bytes))
+            TF_TRY(add(b, TF_TRACE_STRUCTURE, item, bytes, n));
+        if (is_number_byte(*bytes) && tf_json_follows_number(bytes, n, b->bytes))
+            TF_TRY(add(b, TF_TRACE_NUMBER, item, bytes, n));
+    }
+    const tf_trie *close = &b->pack->close;
+    uint32_t n_close = close->n_nodes == 0 ? 0 : close->first[close->n_nodes];
+    for (uint32_t k = 0; k < n_close; k++) {
+        uint32_t n, n_before, chars;
+        bool minimal;
+        const uint8_t *bytes = tf_pack_token(b->pack, close->ids[k], &n);
+        tf_pack_close(bytes, n, &n_before, &chars, &minimal);
+        trace_item item = {.id = close->ids[k], .chars = chars, .minimal = minimal};
+        TF_TRY(add(b, TF_TRACE_CLOSE, item, bytes + n_before + 1, n - n_before - 1));
+    }
+    return TOKFSM_OK;
+}
+
+/* ---- tries ---- */
+
+static tokfsm_status make_piece(trace_builder *b, const uint32_t *ids, uint32_t n,
+                                const tf_piece **piece)
+{
+    const size_t n_words = b->pack->n_words;
+    tf_arena_mark mark = tf_arena_here(&b->scratch);
+    uint32_t *row = tf_arena_zero(&b->scratch, n_words * sizeof *row);
+    tf_piece *made = tf_arena_take(b->arena, sizeof *made);
+    uint32_t *word = tf_arena_take(b->arena, n * sizeof *word);
+    uint32_t *bits = tf_arena_take(b->arena, n * sizeof *bits);
+    if (row == NULL || made == NULL || word == NULL || bits == NULL)
+        return no_memory(b);
+    for (uint32_t i = 0; i < n; i++)
+        tf_set(row, ids[i]);
+    uint32_t used = 0;
+    for (uint32_t w = 0; w < n_words; w++)
+        if (row[w] != 0) {
+            word[used] = w;
+            bits[used++] = row[w];
+        }
+    tf_arena_back(&b->scratch, mark);
+    *made = (tf_piece){used, word, bits};
+    *piece = made;
+    return tf_spend_n(b->budget, n_words, b->err);
+}
+
+/* Characters that the rest of a token begins, from between two. */
+static uint32_t chars_of(const uint8_t *bytes, uint32_t n)
+{
+    const uint8_t(*table)[256] = tf_string_table();
+    uint8_t state = TF_STR_NORMAL;
+    uint32_t chars = 0;
+    for (uint32_t i = 0; i < n && state < TF_N_STR; i++) {
+        chars += state == TF_STR_NORMAL;
+        state = table[state][bytes[i]];
+    }
+    return chars;
+}
+
+static tokfsm_status make_nodes(trace_builder *b, const trace_list *list, tf_traces *traces,
+                                uint32_t *stays_chars, const tf_piece **piece)
+{
+    const tf_trie *trie = &traces->trie;
+    for (uint32_t node = 0; node < trie->n_nodes; node++) {
+        uint8_t byte = trie->byte[node];
+        bool mark = node > 0 && (byte == TF_MARK_STAYS || byte == TF_MARK_DIGITS);
+        uint32_t first = trie->first[node], end = trie->first[mark ? trie->end[node] : node + 1];
+        if (end - first >= PIECE_IDS && traces->chars == NULL)
+            TF_TRY(make_piece(b, trie->ids + first, end - first, &piece[node]));
+        if (mark && byte == TF_MARK_STAYS)
+            for (uint32_t k = first; k < end; k++) {
+                const tf_trie_item *item = &list->sorted[k];
+                uint32_t from = item->n_bytes;
+                while (item->data[from - 1] != TF_MARK_STAYS)
+                    from--;
+                uint32_t chars = chars_of(item->data + from, item->n_bytes - from);
+                if (chars > stays_chars[node])
+                    stays_chars[node] = chars;
+            }
+    }
+    return TOKFSM_OK;
+}
+
+static tokfsm_status make_trie(trace_builder *b, trace_list *list, bool close, tf_traces *traces)
+{
+    tf_trie *trie = &traces->trie;
+    tf_arena *arena = b->arena;
+    tf_trie_item *room = tf_arena_take(&b->scratch, list->n * sizeof *room);
+    uint32_t *shared = tf_arena_take(&b->scratch, list->n * sizeof *shared);
+    if (room == NULL || shared == NULL)
+        return no_memory(b);
+    TF_TRY(tf_trie_sort(list->sorted, room, list->n, b->budget, b->err));
+    size_t n_nodes = tf_trie_measure(list->sorted, list->n, shared, &trie->depth);
+    uint8_t *byte = tf_arena_take(arena, n_nodes);
+    uint32_t *end = tf_arena_take(arena, n_nodes * sizeof *end);
+    uint32_t *first = tf_arena_take(arena, (n_nodes + 1) * sizeof *first);
+    uint32_t *ids = tf_arena_take(arena, list->n * sizeof *ids);
+    uint32_t *root = tf_arena_take(arena, 256 * sizeof *root);
+    uint32_t *path = tf_arena_take(&b->scratch, ((size_t)trie->depth + 1) * sizeof *path);
+    uint16_t *lead = tf_arena_take(arena, list->n * sizeof *lead);
+    uint16_t *longest = tf_arena_take(arena, list->n * sizeof *longest);
+    uint32_t *chars = tf_arena_take(arena, list->n * sizeof *chars);
+    uint8_t *minimal = tf_arena_take(arena, list->n);
+    uint32_t *stays_chars = tf_arena_zero(arena, n_nodes * sizeof *stays_chars);
+    const tf_piece **piece = tf_arena_zero(arena, n_nodes * sizeof *piece);
+    if (byte == NULL || end == NULL || first == NULL || ids == NULL || root == NULL ||
+        path == NULL || lead == NULL || longest == NULL || chars == NULL || minimal == NULL ||
+        stays_chars == NULL || piece == NULL)
+        return no_memory(b);
+    tf_trie_arrays out = {byte, end, first, ids, root};
+    tf_trie_fill(list->sorted, shared, list->n, n_nodes, path, &out);
+    for (size_t k = 0; k < list->n; k++) {
+        const trace_item *item = &list->items[ids[k]];
+        lead[k] = item->lead;
+        longest[k] = item->longest;
+        chars[k] = item->chars;
+        minimal[k] = item->minimal;
+        ids[k] = item->id;
+    }
+    *trie = (tf_trie){(uint32_t)n_nodes, byte, end, first, ids, root, trie->depth};
+    traces->lead = lead;
+    traces->longest = longest;
+    traces->chars = close ? chars : NULL;
+    traces->minimal = close ? minimal : NULL;
+    traces->stays_chars = stays_chars;
+    traces->piece = piece;
+    return make_nodes(b, list, traces, stays_chars, piece);
+}
+
+static tokfsm_status make(trace_builder *b, tf_trace_set *set)
+{
+    size_t n_bytes = (size_t)b->pack->max_token_bytes * 2 + 4;
+    b->bytes = tf_arena_take(&b->scratch, (size_t)b->pack->max_token_bytes + 1);
+    b->trace = tf_arena_take(&b->scratch, n_bytes);
+    if (b->bytes == NULL || b->trace == NULL)
+        return no_memory(b);
+    for (int i = 0; i < TF_N_TRACES; i++)
+        b->lists[i][1].spelled_out = true;
+    TF_TRY(list_tokens(b));
+    for (int i = 0; i < TF_N_TRACES; i++)
+        for (int k = 0; k < 2; k++)
+            TF_TRY(make_trie(b, &b->lists[i][k], i == TF_TRACE_CLOSE, &set->of[i][k]));
+    return TOKFSM_OK;
+}
+
+tokfsm_status tf_traces_make(tokfsm_pack *pack, tf_budget *budget, tokfsm_error *err)
+{
+    const tokfsm_allocator *a = &pack->allocator;
+    tf_trace_set *set = tf_allocate(a, sizeof *set);
+    if (set == NULL)
+        return tf_fail(err, TOKFSM_E_NOMEM, "no memory for the vocabulary pack");
+    memset(set, 0, sizeof *set);
+    tf_arena_init(&set->arena, a);
+    pack->traces = set;
+    trace_builder b = {.pack = pack, .arena = &set->arena, .budget = budget, .err = err};
+    tf_arena_init(&b.scratch, a);
+    tokfsm_status status = make(&b, set);
+    for (int i = 0; i < TF_N_TRACES; i++)
+        for (int k = 0; k < 2; k++) {
+            tf_release(a, b.lists[i][k].items);
+            tf_release(a, b.lists[i][k].sorted);
+        }
+    tf_arena_free(&b.scratch);
+    return status;
+}
+
+void tf_traces_free(tokfsm_pack *pack)
+{
+    if (pack->traces == NULL)
+        return;
+    tf_arena_free(&pack->traces->arena);
+    tf_release(&pack->allocator, pack->traces);
+}

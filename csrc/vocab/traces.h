@@ -1,0 +1,62 @@
+/*
+ * Traces: the tokens that can stand outside strings, that end a string or that go on in a
+ * number, as tries over what they do to a JSON text rather than over their bytes. A run of white
+ * space is one byte, and marks say where a string begins whether the token still closes it, and
+ * where nothing but digits is left. So one node stands for what all its tokens have in common,
+ * and where nothing in the place tells the tokens below a mark apart, they are taken at once.
+ *
+ * Made in memory whenever a pack is built or opened; not part of the file.
+ */
+#ifndef TF_TRACES_H
+#define TF_TRACES_H
+
+#include "../base/budget.h"
+#include "pack.h"
+
+/* Bytes of a trace that no JSON text has where they stand. */
+enum {
+    TF_MARK_LONG = 1, /* at the root: what follows has a run of more than TF_SHORT_RUN spaces */
+    TF_MARK_STAYS,    /* after an opening quote: the rest is inside the string */
+    TF_MARK_CLOSES,   /* ... or closes it */
+    TF_MARK_DIGITS    /* after the first digit of a number, or at the start of what goes on in
+                         one: the rest is digits */
+};
+enum { TF_SHORT_RUN = 32 };
+
+/* Many ids of a row, by words. */
+typedef struct tf_piece {
+    uint32_t n;
+    const uint32_t *word, *bits; /* [n] */
+} tf_piece;
+
+/* A trie whose bytes are traces; parallel to its ids, what a trace leaves out. */
+typedef struct tf_traces {
+    tf_trie trie;
+    const uint16_t *lead;    /* length of the run of white space that it begins with */
+    const uint16_t *longest; /* ... of the longest other one */
+    const uint32_t *chars;   /* close: characters before the quote; else NULL */
+    const uint8_t *minimal;  /* close: no needless escape among them; else NULL */
+    /* [n_nodes] of a mark: most characters that its tokens begin in their last string. */
+    const uint32_t *stays_chars;
+    /* [n_nodes] at STAYS and DIGITS the tokens below, else those of the node; NULL: few. */
+    const tf_piece *const *piece;
+} tf_traces;
+
+enum { TF_TRACE_STRUCTURE, TF_TRACE_CLOSE, TF_TRACE_NUMBER, TF_N_TRACES };
+
+typedef struct tf_trace_set {
+    tf_arena arena;
+    /* [1]: with runs of white space spelled out, for layouts that prescribe them */
+    tf_traces of[TF_N_TRACES][2];
+} tf_trace_set;
+
+/* Of a pack whose tables are bound. */
+tokfsm_status tf_traces_make(tokfsm_pack *pack, tf_budget *budget, tokfsm_error *err);
+void tf_traces_free(tokfsm_pack *pack);
+
+static inline const tf_traces *tf_traces_of(const tokfsm_pack *pack, int which, bool spelled_out)
+{
+    return &pack->traces->of[which][spelled_out];
+}
+
+#endif
