@@ -2,6 +2,7 @@
 
 #include "../base/bits.h"
 #include "counters.h"
+#include "emitted.h"
 #include "frames.h"
 
 enum { N_BUCKETS = 1024 };
@@ -78,15 +79,29 @@ static uint64_t clipped_count(const tf_machine *m, const tf_frame *frame)
     return (UINT64_MAX - class) ^ met << 16;
 }
 
-static void put_frames(const tf_machine *m, const tf_frame *frame, tf_signature *s)
+/* Whether what is emitted in `frame`, c's or one around it, matters to the mask of c. */
+static bool emitted_matters(const tf_machine *m, const tf_configuration *c, const tf_frame *frame)
 {
+    const tf_content *content = frame->kind->names.content;
+    if (frame->emitted == NULL)
+        return false;
+    if (content != NULL && content->has_counts) /* how many names are left */
+        return true;
+    if (c->mode == TF_IN_NAME && frame == c->top)
+        return m->names_pair || tf_emitted_ahead(m, c);
+    return tf_emitted_whole(m, frame);
+}
+
+static void put_frames(const tf_machine *m, const tf_configuration *c, tf_signature *s)
+{
+    const tf_frame *frame = c->top;
     for (uint32_t i = 0; i <= m->pack->max_closes; i++, frame = frame->parent) {
         if (frame == NULL) {
             put(s, 0);
             return;
         }
         const tf_kind *kind = frame->kind;
-        if (frame->emitted != NULL) {
+        if (emitted_matters(m, c, frame)) {
             s->n = TF_MAX_SIGNATURE + 1; /* depends on what was written */
             return;
         }
@@ -135,7 +150,7 @@ void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutra
         put(s, c->mode == TF_IN_LITERAL ? c->low : 0);
         put(s, c->mode == TF_IN_NUMBER ? (uint64_t)(uintptr_t)c->at : 0);
     }
-    put_frames(m, c->top, s);
+    put_frames(m, c, s);
     if (s->n > TF_MAX_SIGNATURE) {
         s->n = 0;
         return;

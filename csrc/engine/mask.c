@@ -6,6 +6,7 @@
 #include "../base/bits.h"
 #include "cache.h"
 #include "content.h"
+#include "emitted.h"
 #include "step.h"
 #include "text.h"
 #include "unique.h"
@@ -30,23 +31,6 @@ static bool stay_row(const tf_run *run, const tf_configuration *c, uint64_t room
     }
     edits->narrowed = minimal ? pack->stay_minimal : NULL;
     return true;
-}
-
-/* Whether an emitted name begins with what the name spells so far. */
-static bool emitted_in_reach(const tf_configuration *c)
-{
-    if (c->literal == TF_ON)
-        return c->top->emitted != NULL;
-    uint32_t length = c->text == NULL ? 0 : c->text->length;
-    for (const tf_emitted *e = c->top->emitted; e != NULL; e = e->previous) {
-        const tf_text *t = e->name;
-        while (t != NULL && t->length > length && (t->previous ? t->previous->length : 0) >= length)
-            t = t->previous;
-        /* t is the longest prefix made of chunks that is at least as long as the text */
-        if (length == 0 || (t != NULL && (t->length > length || tf_text_equal(t, c->text))))
-            return true;
-    }
-    return false;
 }
 
 /*
@@ -163,7 +147,7 @@ static bool mask_string(tf_run *run, const tf_configuration *c, bool settled, tf
         return tf_walk(run, &pack->all, c, &edits->set, NULL);
     }
     bool plain = settled && c->sub == TF_STR_NORMAL && c->literal != TF_MAYBE && !s->hard_names &&
-                 !(name && emitted_in_reach(c));
+                 !(name && tf_emitted_ahead(run->m, c));
     if (!plain)
         /* With content to compare at the quote: real steps for every token that has one. */
         return (c->literal != TF_ON || walk_literals(run, c, edits)) &&

@@ -27,6 +27,7 @@ typedef struct trace_walk {
     tf_ids *set;
     uint32_t lead, longest; /* white space that there is room for */
     bool whole;             /* room enough for all but what stands below TF_MARK_LONG */
+    bool any_close;         /* the span holds all tokens that close */
     bool by_ids;            /* no pieces: ids are looked at one by one later */
     level near[NEAR_LEVELS];
     level *levels;
@@ -56,7 +57,7 @@ static bool take(trace_walk *w, uint32_t first, uint32_t end, const tf_piece *pi
     const tf_traces *t = w->traces;
     if (first == end)
         return true;
-    if (whole && t->chars == NULL) {
+    if (whole && w->any_close) {
         if (piece != NULL && !w->by_ids && w->edits->n_pieces < TF_MAX_PIECES) {
             w->edits->pieces[w->edits->n_pieces++] = piece;
             return true;
@@ -245,6 +246,8 @@ bool tf_walk_traces(tf_run *run, int which, const tf_configuration *c, const tf_
     if (w.traces->trie.n_nodes == 0)
         return true;
     w.close = close == NULL ? (tf_close_span){0, UINT32_MAX, false} : *close;
+    w.any_close = close == NULL || (close->low == 0 && !close->minimal &&
+                                    close->high > run->m->pack->max_close_chars);
     w.edits = edits;
     w.set = set;
     bool gap = c->mode == TF_AT_VALUE || c->mode == TF_AT_NAME || c->mode == TF_AT_COLON ||

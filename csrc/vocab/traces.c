@@ -56,6 +56,7 @@ typedef struct tracing {
     uint8_t *out;
     uint32_t n_out;
     trace_item *item;
+    tf_spelled *whole;
     bool spelled_out;
 } tracing;
 
@@ -79,17 +80,39 @@ static void trace_space(tracing *t)
         t->item->longest = kept;
 }
 
+/* Part of a string between characters, as JSON spells it. */
+static void note_spelled(tf_spelled *spelled, const uint8_t *bytes, uint32_t n)
+{
+    static const char SHORT[] = "b\bf\fn\nr\rt\t";
+    if (n > spelled->most)
+        spelled->most = n; /* no escape is shorter than what it stands for */
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t byte = bytes[i];
+        if (byte == '\\' && i + 1 < n) {
+            byte = bytes[++i];
+            if (byte == 'u') /* anything */
+                memset(spelled->bytes, 0xFF, sizeof spelled->bytes);
+            for (uint32_t k = 0; k < sizeof SHORT - 1; k += 2)
+                if (bytes[i] == (uint8_t)SHORT[k])
+                    byte = (uint8_t)SHORT[k + 1];
+        }
+        spelled->bytes[byte >> 6] |= (uint64_t)1 << (byte & 63u);
+    }
+}
+
 /* The inside of a string, from behind its opening quote. */
 static void trace_string(tracing *t)
 {
     const uint8_t(*table)[256] = tf_string_table();
     uint8_t state = TF_STR_NORMAL;
-    uint32_t mark = t->n_out++;
+    uint32_t mark = t->n_out++, start = t->at;
     while (t->at < t->n && state != TF_STR_CLOSE && state != TF_STR_DEAD) {
         state = table[state][t->bytes[t->at]];
         copy_one(t);
     }
     t->out[mark] = state == TF_STR_CLOSE ? TF_MARK_CLOSES : TF_MARK_STAYS;
+    if (state == TF_STR_CLOSE)
+        note_spelled(t->whole, t->bytes + start, t->at - 1 - start);
 }
 
 static bool all_digits(const uint8_t *bytes, uint32_t n)
@@ -143,7 +166,7 @@ static tokfsm_status add_to(trace_builder *b, trace_list *list, int which, trace
                             const uint8_t *bytes, uint32_t n)
 {
     tracing t = {.bytes = bytes, .n = n, .out = b->trace + 1, .item = &item,
-                 .spelled_out = list->spelled_out};
+                 .whole = &b->pack->traces->whole, .spelled_out = list->spelled_out};
     uint32_t length = trace_of(&t, which == TF_TRACE_NUMBER);
     uint8_t *start = b->trace + 1;
     if (!list->spelled_out && (item.lead > TF_SHORT_RUN || item.longest > TF_SHORT_RUN)) {
@@ -202,6 +225,7 @@ static tokfsm_status list_tokens(trace_builder *b)
         bool minimal;
         const uint8_t *bytes = tf_pack_token(b->pack, close->ids[k], &n);
         tf_pack_close(bytes, n, &n_before, &chars, &minimal);
+        note_spelled(&b->pack->traces->before, bytes, n_before);
         trace_item item = {.id = close->ids[k], .chars = chars, .minimal = minimal};
         TF_TRY(add(b, TF_TRACE_CLOSE, item, bytes + n_before + 1, n - n_before - 1));
     }

@@ -44,8 +44,16 @@ typedef struct tf_traces {
 
 enum { TF_TRACE_STRUCTURE, TF_TRACE_CLOSE, TF_TRACE_NUMBER, TF_N_TRACES };
 
+/* What some token spells of a string: which decoded bytes, and at most how many. */
+typedef struct tf_spelled {
+    uint64_t bytes[4];
+    uint32_t most;
+} tf_spelled;
+
 typedef struct tf_trace_set {
     tf_arena arena;
+    tf_spelled whole;  /* all of a string, with both its quotes */
+    tf_spelled before; /* its end, before a quote that a token of `close` has */
     /* [1]: with runs of white space spelled out, for layouts that prescribe them */
     tf_traces of[TF_N_TRACES][2];
 } tf_trace_set;

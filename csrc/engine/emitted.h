@@ -1,0 +1,13 @@
+/* Names that no alternative declares, as emitted so far: which of them the next token can meet. */
+#ifndef TF_EMITTED_H
+#define TF_EMITTED_H
+
+#include "configuration.h"
+
+/* Whether some token spells the whole of a name that the frame has emitted, so that the mask at
+   a place outside names, in this frame or in one within it, depends on what was emitted. */
+bool tf_emitted_whole(const tf_machine *m, const tf_frame *frame);
+/* Whether some token ends the name at hand as one of those emitted. */
+bool tf_emitted_ahead(const tf_machine *m, const tf_configuration *c);
+
+#endif
