@@ -198,7 +198,7 @@ tokfsm_status tokfsm_automaton_open(const uint8_t *bytes, size_t n_bytes, tokfsm
     f->machine.pack = made->pack;
     f->machine.allocator = a;
     if (status == TOKFSM_OK) {
-        f->machine.names_pair = tf_cache_names_pair(made->pack);
+        f->machine.names_pair = made->pack->traces->facts.names_pair;
         status = read_all(bytes, &s, made, f, err);
         if (status == TOKFSM_OK && f->machine.unique != TF_UNIQUE_NEVER &&
             !tf_cache_pairs(&f->machine, &f->arena))

@@ -288,22 +288,3 @@ bool tf_cache_pairs(tf_machine *m, tf_arena *arena)
     m->whole_pairs = whole;
     return true;
 }
-
-bool tf_cache_names_pair(const tokfsm_pack *pack)
-{
-    /* `":…,"…":` at the least: three quotes, two colons and a comma. */
-    const tf_trie *quote = &pack->quote;
-    uint32_t n = quote->n_nodes == 0 ? 0 : quote->first[quote->n_nodes];
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t n_bytes, quotes = 0, colons = 0, commas = 0;
-        const uint8_t *bytes = tf_pack_token(pack, quote->ids[i], &n_bytes);
-        for (uint32_t k = 0; k < n_bytes; k++) {
-            quotes += bytes[k] == '"';
-            colons += bytes[k] == ':';
-            commas += bytes[k] == ',';
-        }
-        if (quotes >= 3 && colons >= 2 && commas >= 1)
-            return true;
-    }
-    return false;
-}

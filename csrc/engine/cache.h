@@ -31,8 +31,6 @@ void tf_cache_keep(tf_machine *m, const tf_signature *signature, const tf_edits 
 void tf_cache_free(tf_machine *m, const tokfsm_allocator *allocator);
 /* Masks kept, and the memory that they take. */
 void tf_cache_count(const tf_machine *m, uint64_t *n_masks, uint64_t *n_bytes);
-/* Whether a token can hold the end of one name and the whole of another. */
-bool tf_cache_names_pair(const tokfsm_pack *pack);
 /* Make m->pairs and m->whole_pairs; false: no memory. */
 bool tf_cache_pairs(tf_machine *m, tf_arena *arena);
 

@@ -7,6 +7,7 @@
 #include "cache.h"
 #include "content.h"
 #include "emitted.h"
+#include "glance.h"
 #include "step.h"
 #include "text.h"
 #include "unique.h"
@@ -33,6 +34,13 @@ static bool stay_row(const tf_run *run, const tf_configuration *c, uint64_t room
     return true;
 }
 
+/* Whether the string, closed now, is one of its literals. */
+static bool on_literal(const tf_configuration *c)
+{
+    const tf_strings *s = c->at;
+    return c->literal == TF_ON && c->low < c->high && s->literals[c->low].n_spelled == c->pos;
+}
+
 /*
  * Tokens that close the string as a free one: the part before the quote is of `chars`
  * characters, what follows is walked from the configuration after the quote.
@@ -43,7 +51,7 @@ static bool close_free(tf_run *run, const tf_configuration *c, tf_edits *edits)
     bool minimal = run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL;
     bool name = c->mode == TF_IN_NAME;
     /* Lengths low .. high - 1 more have one outcome: one walk for each such span. */
-    for (uint32_t low = 0, high; low <= pack->max_close_chars; low = high) {
+    for (uint32_t low = on_literal(c), high; low <= pack->max_close_chars; low = high) {
         tf_configuration closed = *c;
         closed.literal = TF_OFF;
         closed.low = closed.high = 0;
@@ -65,7 +73,7 @@ static bool close_free(tf_run *run, const tf_configuration *c, tf_edits *edits)
     return true;
 }
 
-/* Tokens along the literals, and those that close the string on one. */
+/* Tokens along the literals, and those that close the string on one, by real steps. */
 static bool walk_literals(tf_run *run, const tf_configuration *c, tf_edits *edits)
 {
     tf_configuration only = *c;
@@ -143,7 +151,9 @@ static bool mask_string(tf_run *run, const tf_configuration *c, bool settled, tf
         if (settled && c->content != NULL && c->sub == TF_STR_NORMAL &&
             (c->literal == TF_OFF || (c->literal == TF_ON && (name || only_content(c)))))
             return tf_walk_content(run, c, &edits->before) &&
-                   (c->literal == TF_OFF || walk_literals(run, c, edits));
+                   (c->literal == TF_OFF || tf_walk_literals(run, c, TF_BESIDE_ANY, edits));
+        if (settled && c->literal == TF_ON && tf_only_literals(run, c))
+            return tf_walk_literals(run, c, TF_BESIDE_NOTHING, edits);
         return tf_walk(run, &pack->all, c, &edits->set, NULL);
     }
     bool plain = settled && c->sub == TF_STR_NORMAL && c->literal != TF_MAYBE && !s->hard_names &&
@@ -154,7 +164,7 @@ static bool mask_string(tf_run *run, const tf_configuration *c, bool settled, tf
                tf_walk(run, &pack->quote, c, &edits->set, NULL);
     if (!close_free(run, c, edits))
         return false;
-    return c->literal != TF_ON || c->low == c->high || walk_literals(run, c, edits);
+    return c->literal != TF_ON || tf_walk_literals(run, c, TF_BESIDE_LATER, edits);
 }
 
 /* A number goes on, or ends, and then what may follow a value does. */

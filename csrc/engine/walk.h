@@ -20,6 +20,19 @@ bool tf_walk_from(tf_run *run, const tf_trie *trie, uint32_t node, const tf_conf
  * a literal, or close the string on one, are judged as if there were none.
  */
 bool tf_walk_content(tf_run *run, const tf_configuration *c, tf_ids *set);
+/* What a string that keeps to its literals can be beside them. */
+enum {
+    TF_BESIDE_NOTHING,
+    TF_BESIDE_LATER, /* another one that closes after one more character or more */
+    TF_BESIDE_ANY
+};
+/*
+ * In such a string or name, not compared with others: the tokens that stay on a literal, and
+ * those that close one, to edits->set. Where edits->before can have tokens that close as another
+ * string while they spell a literal, they go to edits->cleared.
+ */
+bool tf_walk_literals(tf_run *run, const tf_configuration *c, int beside, tf_edits *edits);
+
 /* Of the tokens that close a string: those with low to high - 1 characters before the quote, and
    no needless escape there if `minimal`. */
 typedef struct tf_close_span {

@@ -158,48 +158,15 @@ static void find_bytes(tf_build *b)
     }
 }
 
-/* The state after a byte as escapes="minimal" has it: see tf_machine.string_rest_cost. */
-static uint8_t minimal_next(uint32_t state, uint32_t byte, uint8_t next)
-{
-    bool digit = byte >= '0' && byte <= '9', letter = byte >= 'a' && byte <= 'f';
-    switch (state) {
-    case TF_STR_E: return byte == '/' ? TF_STR_DEAD : next;
-    case TF_STR_U0:
-    case TF_STR_U1: return byte == '0' ? next : TF_STR_DEAD;
-    case TF_STR_U2: return byte == '0' ? TF_STR_U3 : byte == '1' ? TF_N_STR : TF_STR_DEAD;
-    case TF_STR_U3: /* \u000x, less \b \t \n \f \r */
-        return (digit && byte < '8') || byte == 'b' || byte == 'e' || byte == 'f' ? TF_STR_NORMAL
-                                                                                 : TF_STR_DEAD;
-    case TF_N_STR: return digit || letter ? TF_STR_NORMAL : TF_STR_DEAD;
-    default: return next;
-    }
-}
-
-/* Tokens from each string state to NORMAL: shortest paths backwards over the string table. */
+/* Of the usual set of bytes the pack has them. */
 static void find_string_costs(tf_machine *m)
 {
-    const uint8_t(*table)[256] = tf_string_table();
+    const tf_vocab_facts *known = &m->pack->traces->facts;
     bool minimal = m->options.escapes == TOKFSM_ESCAPES_MINIMAL;
-    uint32_t n_states = minimal ? TF_N_STR + 1 : TF_N_STR;
-    for (uint32_t s = 0; s <= TF_N_STR; s++)
-        m->string_rest_cost[s] = s == TF_STR_NORMAL ? 0 : TF_COST_NONE;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (uint32_t s = 0; s < n_states; s++)
-            for (uint32_t byte = 0; byte < 256; byte++) {
-                uint8_t next = s < TF_N_STR ? table[s][byte] : TF_STR_DEAD;
-                if (minimal)
-                    next = minimal_next(s, byte, next);
-                if (next >= n_states || !tf_has_byte(m, (uint8_t)byte) ||
-                    m->string_rest_cost[next] == TF_COST_NONE)
-                    continue;
-                uint32_t cost = m->string_rest_cost[next] + 1;
-                if (cost < m->string_rest_cost[s]) {
-                    m->string_rest_cost[s] = cost;
-                    changed = true;
-                }
-            }
-    }
+    if (memcmp(m->byte_set, known->byte_set, sizeof m->byte_set) == 0)
+        memcpy(m->string_rest_cost, known->string_rest_cost[minimal], sizeof m->string_rest_cost);
+    else
+        tf_string_rest_costs(m->byte_set, minimal, m->string_rest_cost);
 }
 
 /* What fills a free string up: see tf_chars_cost. */
@@ -221,30 +188,6 @@ static void find_char_costs(tf_build *b)
         for (uint32_t n = 2; n < pack->n_char_tokens; n++)
             if (pack->char_token[n] != TF_NONE && !is_stop(b, pack->char_token[n]))
                 m->char_unit = n;
-}
-
-/* See tf_strings.hard_names. */
-static void find_escaped_closers(tf_build *b)
-{
-    const tokfsm_pack *pack = b->machine.pack;
-    const tf_trie *close = &pack->close;
-    uint32_t n = close->n_nodes == 0 ? 0 : close->first[close->n_nodes];
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t n_bytes;
-        const uint8_t *bytes = tf_pack_token(pack, close->ids[i], &n_bytes);
-        for (uint32_t k = 0; k + 1 < n_bytes && bytes[k] != '"'; k++) {
-            if (bytes[k] != '\\')
-                continue;
-            static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-            const char *at = strchr(from, bytes[++k]);
-            if (at != NULL && bytes[k] != 0) {
-                uint8_t byte = (uint8_t)to[at - from];
-                b->escaped_closer[byte >> 3] |= (uint8_t)(1u << (byte & 7u));
-            } else { /* \u: any character */
-                memset(b->escaped_closer, 0xFF, sizeof b->escaped_closer);
-            }
-        }
-    }
 }
 
 /*
@@ -342,7 +285,6 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
     find_bytes(b);
     find_string_costs(m);
     find_char_costs(b);
-    find_escaped_closers(b);
     m->bytes_complete = bytes_complete(b);
     m->unique = tf_unique_mode(&b->ir);
     if (m->unique != TF_UNIQUE_NEVER && !tf_cache_pairs(m, &b->arena))
@@ -364,7 +306,7 @@ tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes,
     b->machine.options = *options;
     b->machine.limits = *limits;
     b->machine.allocator = *allocator;
-    b->machine.names_pair = tf_cache_names_pair(pack);
+    b->machine.names_pair = pack->traces->facts.names_pair;
     b->machine.hooks = &tf_build_hooks;
     b->budget = budget;
     b->err = err;

@@ -138,8 +138,6 @@ typedef struct tf_build {
     struct { struct tf_content_build **items; size_t n, capacity; } contents;
     uint32_t scalar_node[3];        /* a tape node of null, false, true, or TF_TAPE_NONE; indexed
                                        by TF_JSON_* */
-    uint8_t escaped_closer[32];     /* bytes that some token writes as an escape and then closes
-                                       the string: see tf_strings.hard_names */
     uint32_t *classes;              /* [n_nodes], or NULL: alike.h */
     uint8_t *marks;                 /* [n_schemas], or NULL: unevaluated.h */
     const uint32_t *stop_ids;       /* default stop set, sorted */

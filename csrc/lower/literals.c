@@ -82,7 +82,7 @@ bool tf_has_escaped_closer(const tf_build *b, const char *text, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         uint8_t byte = (uint8_t)text[i];
-        if (b->escaped_closer[byte >> 3] >> (byte & 7u) & 1u)
+        if (b->machine.pack->traces->facts.escaped_closer[byte >> 3] >> (byte & 7u) & 1u)
             return true;
     }
     return false;

@@ -342,8 +342,29 @@ static tokfsm_status make_trie(trace_builder *b, trace_list *list, bool close, t
     return make_nodes(b, list, traces, stays_chars, piece);
 }
 
+static tokfsm_status make_children(trace_builder *b, const tf_trie *trie, tf_children *children)
+{
+    uint32_t n = trie->n_nodes, used = 0;
+    uint32_t *first = tf_arena_take(b->arena, ((size_t)n + 1) * sizeof *first);
+    uint8_t *byte = tf_arena_take(b->arena, n);
+    uint32_t *node = tf_arena_take(b->arena, n * sizeof *node);
+    if (first == NULL || byte == NULL || node == NULL)
+        return no_memory(b);
+    for (uint32_t i = 0; i < n; i++) {
+        first[i] = used;
+        for (uint32_t child = i + 1; child < trie->end[i]; child = trie->end[child]) {
+            byte[used] = trie->byte[child];
+            node[used++] = child;
+        }
+    }
+    first[n] = used;
+    *children = (tf_children){first, byte, node};
+    return tf_spend_n(b->budget, n, b->err);
+}
+
 static tokfsm_status make(trace_builder *b, tf_trace_set *set)
 {
+    TF_TRY(make_children(b, &b->pack->all, &set->all));
     size_t n_bytes = (size_t)b->pack->max_token_bytes * 2 + 4;
     b->bytes = tf_arena_take(&b->scratch, (size_t)b->pack->max_token_bytes + 1);
     b->trace = tf_arena_take(&b->scratch, n_bytes);
@@ -367,6 +388,7 @@ tokfsm_status tf_traces_make(tokfsm_pack *pack, tf_budget *budget, tokfsm_error 
     memset(set, 0, sizeof *set);
     tf_arena_init(&set->arena, a);
     pack->traces = set;
+    tf_vocab_facts_find(pack, &set->facts);
     trace_builder b = {.pack = pack, .arena = &set->arena, .budget = budget, .err = err};
     tf_arena_init(&b.scratch, a);
     tokfsm_status status = make(&b, set);

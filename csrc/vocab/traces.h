@@ -11,7 +11,7 @@
 #define TF_TRACES_H
 
 #include "../base/budget.h"
-#include "pack.h"
+#include "facts.h"
 
 /* Bytes of a trace that no JSON text has where they stand. */
 enum {
@@ -50,8 +50,18 @@ typedef struct tf_spelled {
     uint32_t most;
 } tf_spelled;
 
+/* The children of each node of a trie side by side, in byte order, so that one is found without
+   a look at those before it. */
+typedef struct tf_children {
+    const uint32_t *first; /* [n_nodes + 1] into the other two */
+    const uint8_t *byte;
+    const uint32_t *node;
+} tf_children;
+
 typedef struct tf_trace_set {
     tf_arena arena;
+    tf_children all; /* of the pack's trie of that name */
+    tf_vocab_facts facts;
     tf_spelled whole;  /* all of a string, with both its quotes */
     tf_spelled before; /* its end, before a quote that a token of `close` has */
     /* [1]: with runs of white space spelled out, for layouts that prescribe them */
@@ -61,6 +71,20 @@ typedef struct tf_trace_set {
 /* Of a pack whose tables are bound. */
 tokfsm_status tf_traces_make(tokfsm_pack *pack, tf_budget *budget, tokfsm_error *err);
 void tf_traces_free(tokfsm_pack *pack);
+
+/* The child for a byte, or 0. */
+static inline uint32_t tf_trie_child(const tf_children *children, uint32_t node, uint8_t byte)
+{
+    uint32_t low = children->first[node], high = children->first[node + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (children->byte[middle] < byte)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < children->first[node + 1] && children->byte[low] == byte ? children->node[low] : 0;
+}
 
 static inline const tf_traces *tf_traces_of(const tokfsm_pack *pack, int which, bool spelled_out)
 {
