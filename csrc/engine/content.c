@@ -221,6 +221,24 @@ bool tf_content_escapes(tf_run *run, const tf_configuration *c, tf_escape_visit 
     return false;
 }
 
+bool tf_content_live(const tf_configuration *c, const tf_content_state *state, uint64_t n)
+{
+    const tf_strings *s = c->at;
+    if (state == NULL)
+        return false;
+    const uint64_t *alive = tf_words(&c->alive, c->value->n_words);
+    for (uint32_t i = 0; i < s->n_breaks; i++) {
+        uint64_t last = tf_break_last(s, i);
+        if (s->breaks[i].language == NULL || last < n)
+            continue;
+        for (uint32_t j = 0; j < c->value->n; j++)
+            if (tf_word_bit(alive, j) && s->breaks[i].language[j] != TF_NONE &&
+                tf_content_meets(state, s->breaks[i].language[j], n, s->breaks[i].from, last))
+                return true;
+    }
+    return false;
+}
+
 bool tf_free_room(tf_run *run, const tf_configuration *c, uint64_t *room)
 {
     if (c->mode == TF_IN_NAME) {

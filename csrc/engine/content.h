@@ -22,6 +22,9 @@ void tf_break_outcome(const tf_strings *s, uint32_t i, const tf_content_state *s
                       const tf_value *value, bool settled, uint64_t *outcome);
 /* Whether nothing that may still come can change what the content says. */
 bool tf_content_settled(const tf_strings *s, const tf_content_state *state);
+/* Whether some language that an obligation alive asks for can still be met, n characters in; c is
+   in a value string. */
+bool tf_content_live(const tf_configuration *c, const tf_content_state *state, uint64_t n);
 /* Characters that a string or name may still start, whatever they are: UINT64_MAX where nothing
    limits them. False: not free, or run->call.status. */
 bool tf_free_room(tf_run *run, const tf_configuration *c, uint64_t *room);

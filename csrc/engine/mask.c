@@ -64,7 +64,7 @@ static bool close_free(tf_run *run, const tf_configuration *c, tf_edits *edits)
                     high = (uint32_t)(s->breaks[i].from - c->n);
         }
         if (tf_step(run, &closed, '"') && 
-            !tf_walk_traces(run, TF_TRACE_CLOSE, &closed, &(tf_close_span){low, high, minimal},
+            !tf_walk_traces(run, TF_TRACE_CLOSE, &closed, &(tf_close_span){low, high, minimal, NULL},
                             edits, &edits->before))
             return false;
         if (run->call.status != TOKFSM_OK)
@@ -133,6 +133,18 @@ static bool stay_row_compared(tf_run *run, const tf_configuration *c, uint64_t r
     return run->call.status == TOKFSM_OK;
 }
 
+/* Content alone, as if the string were on none of its literals. */
+static bool mask_content(tf_run *run, const tf_configuration *c, tf_edits *edits)
+{
+    bool done;
+    if (!tf_walk_safe(run, c, &done, edits))
+        return false;
+    if (done)
+        return true;
+    memset(edits, 0, sizeof *edits);
+    return tf_walk_content(run, c, &edits->before);
+}
+
 /* `settled`: where items are compared, what is written makes no difference. */
 static bool mask_string(tf_run *run, const tf_configuration *c, bool settled, tf_edits *edits)
 {
@@ -150,7 +162,7 @@ static bool mask_string(tf_run *run, const tf_configuration *c, bool settled, tf
         memset(edits, 0, sizeof *edits);
         if (settled && c->content != NULL && c->sub == TF_STR_NORMAL &&
             (c->literal == TF_OFF || (c->literal == TF_ON && (name || only_content(c)))))
-            return tf_walk_content(run, c, &edits->before) &&
+            return mask_content(run, c, edits) &&
                    (c->literal == TF_OFF || tf_walk_literals(run, c, TF_BESIDE_ANY, edits));
         if (settled && c->literal == TF_ON && tf_only_literals(run, c))
             return tf_walk_literals(run, c, TF_BESIDE_NOTHING, edits);

@@ -86,30 +86,12 @@ static bool string_outcome(const tf_configuration *c, uint64_t *outcome)
     return tf_words_any(outcome, n_words);
 }
 
-/* Whether some language that an obligation alive asks for can still be met, n characters in. */
-static bool content_live(const tf_configuration *c, const tf_content_state *state)
-{
-    const tf_strings *s = c->at;
-    if (state == NULL)
-        return false;
-    const uint64_t *alive = tf_words(&c->alive, c->value->n_words);
-    for (uint32_t i = 0; i < s->n_breaks; i++) {
-        uint64_t last = tf_break_last(s, i);
-        if (s->breaks[i].language == NULL || last < c->n)
-            continue;
-        for (uint32_t j = 0; j < c->value->n; j++)
-            if (tf_word_bit(alive, j) && s->breaks[i].language[j] != TF_NONE &&
-                tf_content_meets(state, s->breaks[i].language[j], c->n, s->breaks[i].from, last))
-                return true;
-    }
-    return false;
-}
-
 static bool escape_leads_on(tf_run *run, void *context, const tf_content_state *next,
                             uint32_t code, uint32_t n_bytes)
 {
     (void)run, (void)code, (void)n_bytes;
-    return content_live(context, next);
+    const tf_configuration *c = context;
+    return tf_content_live(c, next, c->n);
 }
 
 static bool string_live(tf_run *run, const tf_configuration *c)
@@ -125,7 +107,7 @@ static bool string_live(tf_run *run, const tf_configuration *c)
         return false;
     if (s->content != NULL &&
         (tf_in_escape(c) ? tf_content_escapes(run, c, escape_leads_on, (void *)(uintptr_t)c)
-                         : content_live(c, c->content)))
+                         : tf_content_live(c, c->content, c->n)))
         return true;
     if (c->literal == TF_OFF || c->sub != TF_STR_NORMAL)
         return length_feasible(s, c->n, alive, n_words);

@@ -20,6 +20,11 @@ bool tf_walk_from(tf_run *run, const tf_trie *trie, uint32_t node, const tf_conf
  * a literal, or close the string on one, are judged as if there were none.
  */
 bool tf_walk_content(tf_run *run, const tf_configuration *c, tf_ids *set);
+/*
+ * The same by rows of the pack, to edits, where the content state alone decides; *done: it does.
+ */
+bool tf_walk_safe(tf_run *run, const tf_configuration *c, bool *done, tf_edits *edits);
+
 /* What a string that keeps to its literals can be beside them. */
 enum {
     TF_BESIDE_NOTHING,
@@ -38,6 +43,7 @@ bool tf_walk_literals(tf_run *run, const tf_configuration *c, int beside, tf_edi
 typedef struct tf_close_span {
     uint32_t low, high;
     bool minimal;
+    const uint64_t *befores; /* and those of a string of traces->befores in this set; or NULL */
 } tf_close_span;
 /*
  * The same over traces, `which` of them (TF_TRACE_*), from a place outside strings; of

@@ -90,7 +90,7 @@ static bool close_at(literal_walk *w, uint32_t node, uint32_t literal)
         return run->call.status == TOKFSM_OK;
     if (node != 0)
         return tf_walk_from(run, trie, quote, &closed, &w->edits->set);
-    return tf_walk_traces(run, TF_TRACE_CLOSE, &closed, &(tf_close_span){0, 1, false}, w->edits,
+    return tf_walk_traces(run, TF_TRACE_CLOSE, &closed, &(tf_close_span){0, 1, false, NULL}, w->edits,
                           &w->edits->set);
 }
 

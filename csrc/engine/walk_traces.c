@@ -47,6 +47,8 @@ static bool fits(const trace_walk *w, uint32_t i)
     if (t->chars != NULL && (t->chars[i] < w->close.low || t->chars[i] >= w->close.high ||
                              (w->close.minimal && !t->minimal[i])))
         return false;
+    if (w->close.befores != NULL && !tf_word_bit(w->close.befores, t->before[i]))
+        return false;
     return t->lead[i] <= w->lead && t->longest[i] <= w->longest;
 }
 
@@ -245,8 +247,8 @@ bool tf_walk_traces(tf_run *run, int which, const tf_configuration *c, const tf_
     w.traces = tf_traces_of(run->m->pack, which, exact);
     if (w.traces->trie.n_nodes == 0)
         return true;
-    w.close = close == NULL ? (tf_close_span){0, UINT32_MAX, false} : *close;
-    w.any_close = close == NULL || (close->low == 0 && !close->minimal &&
+    w.close = close == NULL ? (tf_close_span){0, UINT32_MAX, false, NULL} : *close;
+    w.any_close = close == NULL || (close->low == 0 && !close->minimal && close->befores == NULL &&
                                     close->high > run->m->pack->max_close_chars);
     w.edits = edits;
     w.set = set;

@@ -10,6 +10,7 @@ enum { PIECE_IDS = 24 };
 
 typedef struct trace_item {
     uint32_t id, chars;
+    uint16_t before;
     uint16_t lead, longest;
     uint8_t minimal;
 } trace_item;
@@ -205,6 +206,60 @@ static bool may_be_structure(const uint8_t *bytes, uint32_t n)
     return i == n || memchr("{}[],:\"-0123456789tfn", bytes[i], 21) != NULL;
 }
 
+/* Characters that the rest of a token begins, from between two. */
+static uint32_t chars_of(const uint8_t *bytes, uint32_t n)
+{
+    const uint8_t(*table)[256] = tf_string_table();
+    uint8_t state = TF_STR_NORMAL;
+    uint32_t chars = 0;
+    for (uint32_t i = 0; i < n && state < TF_N_STR; i++) {
+        chars += state == TF_STR_NORMAL;
+        state = table[state][bytes[i]];
+    }
+    return chars;
+}
+
+/* The distinct strings before the quotes; before_of[k] of entry k of `close`. */
+static tokfsm_status list_befores(trace_builder *b, uint16_t *before_of)
+{
+    tf_trace_set *set = b->pack->traces;
+    const tf_trie *close = &b->pack->close;
+    uint32_t n = close->n_nodes == 0 ? 0 : close->first[close->n_nodes];
+    tf_trie_item *items = tf_arena_take(&b->scratch, n * sizeof *items);
+    tf_trie_item *room = tf_arena_take(&b->scratch, n * sizeof *room);
+    tf_before *befores = tf_arena_take(b->arena, TF_MAX_BEFORES * sizeof *befores);
+    if (items == NULL || room == NULL || befores == NULL)
+        return no_memory(b);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t n_bytes, n_before, chars;
+        bool minimal;
+        const uint8_t *bytes = tf_pack_token(b->pack, close->ids[k], &n_bytes);
+        tf_pack_close(bytes, n_bytes, &n_before, &chars, &minimal);
+        tf_trie_item_set(&items[k], bytes, n_before, k);
+    }
+    TF_TRY(tf_trie_sort(items, room, n, b->budget, b->err));
+    uint32_t used = 0;
+    bool fits = true;
+    for (uint32_t k = 0; fits && k < n; k++) {
+        const tf_before *last = used == 0 ? NULL : &befores[used - 1];
+        uint32_t shared = 0;
+        while (last != NULL && shared < last->n && shared < items[k].n_bytes &&
+               last->bytes[shared] == items[k].data[shared])
+            shared++;
+        if (last == NULL || shared < last->n || shared < items[k].n_bytes) {
+            fits = used < TF_MAX_BEFORES && items[k].n_bytes <= UINT16_MAX;
+            if (fits)
+                befores[used++] = (tf_before){items[k].data, (uint16_t)items[k].n_bytes,
+                                              (uint16_t)chars_of(items[k].data, items[k].n_bytes),
+                                              (uint16_t)shared};
+        }
+        before_of[items[k].id] = (uint16_t)(used - 1);
+    }
+    set->befores = befores;
+    set->n_befores = fits ? used : 0;
+    return TOKFSM_OK;
+}
+
 static tokfsm_status list_tokens(trace_builder *b)
 {
     for (uint32_t id = 0; id < b->pack->vocab_size; id++) {
@@ -220,13 +275,18 @@ static tokfsm_status list_tokens(trace_builder *b)
     }
     const tf_trie *close = &b->pack->close;
     uint32_t n_close = close->n_nodes == 0 ? 0 : close->first[close->n_nodes];
+    uint16_t *before_of = tf_arena_take(&b->scratch, n_close * sizeof *before_of);
+    if (before_of == NULL)
+        return no_memory(b);
+    TF_TRY(list_befores(b, before_of));
     for (uint32_t k = 0; k < n_close; k++) {
         uint32_t n, n_before, chars;
         bool minimal;
         const uint8_t *bytes = tf_pack_token(b->pack, close->ids[k], &n);
         tf_pack_close(bytes, n, &n_before, &chars, &minimal);
         note_spelled(&b->pack->traces->before, bytes, n_before);
-        trace_item item = {.id = close->ids[k], .chars = chars, .minimal = minimal};
+        trace_item item = {.id = close->ids[k], .chars = chars, .before = before_of[k],
+                           .minimal = minimal};
         TF_TRY(add(b, TF_TRACE_CLOSE, item, bytes + n_before + 1, n - n_before - 1));
     }
     return TOKFSM_OK;
@@ -257,19 +317,6 @@ static tokfsm_status make_piece(trace_builder *b, const uint32_t *ids, uint32_t 
     *made = (tf_piece){used, word, bits};
     *piece = made;
     return tf_spend_n(b->budget, n_words, b->err);
-}
-
-/* Characters that the rest of a token begins, from between two. */
-static uint32_t chars_of(const uint8_t *bytes, uint32_t n)
-{
-    const uint8_t(*table)[256] = tf_string_table();
-    uint8_t state = TF_STR_NORMAL;
-    uint32_t chars = 0;
-    for (uint32_t i = 0; i < n && state < TF_N_STR; i++) {
-        chars += state == TF_STR_NORMAL;
-        state = table[state][bytes[i]];
-    }
-    return chars;
 }
 
 static tokfsm_status make_nodes(trace_builder *b, const trace_list *list, tf_traces *traces,
@@ -316,10 +363,12 @@ static tokfsm_status make_trie(trace_builder *b, trace_list *list, bool close, t
     uint16_t *longest = tf_arena_take(arena, list->n * sizeof *longest);
     uint32_t *chars = tf_arena_take(arena, list->n * sizeof *chars);
     uint8_t *minimal = tf_arena_take(arena, list->n);
+    uint16_t *before = tf_arena_take(arena, list->n * sizeof *before);
     uint32_t *stays_chars = tf_arena_zero(arena, n_nodes * sizeof *stays_chars);
     const tf_piece **piece = tf_arena_zero(arena, n_nodes * sizeof *piece);
     if (byte == NULL || end == NULL || first == NULL || ids == NULL || root == NULL ||
         path == NULL || lead == NULL || longest == NULL || chars == NULL || minimal == NULL ||
+        before == NULL ||
         stays_chars == NULL || piece == NULL)
         return no_memory(b);
     tf_trie_arrays out = {byte, end, first, ids, root};
@@ -330,6 +379,7 @@ static tokfsm_status make_trie(trace_builder *b, trace_list *list, bool close, t
         longest[k] = item->longest;
         chars[k] = item->chars;
         minimal[k] = item->minimal;
+        before[k] = item->before;
         ids[k] = item->id;
     }
     *trie = (tf_trie){(uint32_t)n_nodes, byte, end, first, ids, root, trie->depth};
@@ -337,6 +387,7 @@ static tokfsm_status make_trie(trace_builder *b, trace_list *list, bool close, t
     traces->longest = longest;
     traces->chars = close ? chars : NULL;
     traces->minimal = close ? minimal : NULL;
+    traces->before = close ? before : NULL;
     traces->stays_chars = stays_chars;
     traces->piece = piece;
     return make_nodes(b, list, traces, stays_chars, piece);
@@ -365,6 +416,7 @@ static tokfsm_status make_children(trace_builder *b, const tf_trie *trie, tf_chi
 static tokfsm_status make(trace_builder *b, tf_trace_set *set)
 {
     TF_TRY(make_children(b, &b->pack->all, &set->all));
+    TF_TRY(tf_groups_make(b->pack, b->arena, &set->groups, b->err));
     size_t n_bytes = (size_t)b->pack->max_token_bytes * 2 + 4;
     b->bytes = tf_arena_take(&b->scratch, (size_t)b->pack->max_token_bytes + 1);
     b->trace = tf_arena_take(&b->scratch, n_bytes);
@@ -405,6 +457,7 @@ void tf_traces_free(tokfsm_pack *pack)
 {
     if (pack->traces == NULL)
         return;
+    tf_groups_free(pack, &pack->traces->groups);
     tf_arena_free(&pack->traces->arena);
     tf_release(&pack->allocator, pack->traces);
 }

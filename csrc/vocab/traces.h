@@ -12,6 +12,7 @@
 
 #include "../base/budget.h"
 #include "facts.h"
+#include "groups.h"
 
 /* Bytes of a trace that no JSON text has where they stand. */
 enum {
@@ -36,6 +37,7 @@ typedef struct tf_traces {
     const uint16_t *longest; /* ... of the longest other one */
     const uint32_t *chars;   /* close: characters before the quote; else NULL */
     const uint8_t *minimal;  /* close: no needless escape among them; else NULL */
+    const uint16_t *before;  /* close: which of tf_trace_set.befores is before the quote */
     /* [n_nodes] of a mark: most characters that its tokens begin in their last string. */
     const uint32_t *stays_chars;
     /* [n_nodes] at STAYS and DIGITS the tokens below, else those of the node; NULL: few. */
@@ -58,10 +60,22 @@ typedef struct tf_children {
     const uint32_t *node;
 } tf_children;
 
+/* What tokens of `close` have before the quote: distinct, in byte order, the empty one first. */
+typedef struct tf_before {
+    const uint8_t *bytes;
+    uint16_t n;
+    uint16_t chars;
+    uint16_t shared; /* bytes in common with the one before it in the list */
+} tf_before;
+enum { TF_MAX_BEFORES = 1024 };
+
 typedef struct tf_trace_set {
     tf_arena arena;
+    uint32_t n_befores; /* 0: more than TF_MAX_BEFORES */
+    const tf_before *befores;
     tf_children all; /* of the pack's trie of that name */
     tf_vocab_facts facts;
+    tf_groups groups;
     tf_spelled whole;  /* all of a string, with both its quotes */
     tf_spelled before; /* its end, before a quote that a token of `close` has */
     /* [1]: with runs of white space spelled out, for layouts that prescribe them */

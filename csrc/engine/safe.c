@@ -1,0 +1,226 @@
+#include "safe.h"
+
+enum {
+    MOST_STATES = 64,
+    MOST_CHARS = 16, /* nearly all tokens are as short */
+    MOST_LIMITED = 160, /* ... and where lengths matter, no token is longer than looked at */
+    FAR_CHARS = 8    /* characters that are safe for so long stay so, with a limit */
+};
+
+typedef struct looking {
+    tf_run *run;
+    const tf_wanted *wanted;
+    const tf_content_state *states[MOST_STATES];
+    uint64_t via[MOST_STATES]; /* groups that led there */
+    uint32_t n;
+    uint64_t bit; /* of the group looked at */
+    bool full; /* a state had no room */
+    bool live, dead; /* of the group looked at */
+    bool only_live;  /* its states are not wanted */
+} looking;
+
+static bool is_live(const looking *l, const tf_content_state *state)
+{
+    return state != NULL &&
+           tf_words_meet(state->live, l->wanted->words.words, l->wanted->n_words);
+}
+
+static void reach(looking *l, const tf_content_state *state)
+{
+    uint32_t i = 0;
+    l->live = true;
+    if (l->only_live)
+        return;
+    while (i < l->n && l->states[i] != state)
+        i++;
+    if (i == MOST_STATES) {
+        l->full = true;
+        return;
+    }
+    if (i == l->n) {
+        l->states[l->n] = state;
+        l->via[l->n++] = 0;
+    }
+    l->via[i] |= l->bit;
+}
+
+/* The bytes low .. high of which `sub` takes a next one; at most three deep, as UTF-8 is. */
+static void look_on(looking *l, const tf_content_state *state, uint8_t sub)
+{
+    const uint8_t *next_sub = tf_string_table()[sub];
+    uint32_t last_class = UINT32_MAX;
+    uint8_t last_sub = TF_STR_DEAD;
+    for (uint32_t byte = 0x80; byte < 0xC0; byte++) {
+        uint32_t class = state->content->byte_class[byte];
+        if (next_sub[byte] == TF_STR_DEAD || (class == last_class && next_sub[byte] == last_sub))
+            continue;
+        last_class = class;
+        last_sub = next_sub[byte];
+        const tf_content_state *next = tf_content_step(l->run, state, (uint8_t)byte);
+        if (!is_live(l, next))
+            l->dead = true;
+        else if (last_sub != TF_STR_NORMAL)
+            look_on(l, next, last_sub);
+        else
+            reach(l, next);
+    }
+}
+
+static void look_at(looking *l, const tf_content_state *state, uint32_t group)
+{
+    const uint8_t *bytes;
+    uint32_t n = tf_group_bytes(group, &bytes), last_class = UINT32_MAX;
+    uint8_t last_sub = TF_STR_DEAD;
+    l->live = l->dead = false;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t class = state->content->byte_class[bytes[i]];
+        uint8_t sub = tf_string_table()[TF_STR_NORMAL][bytes[i]];
+        if (class == last_class && sub == last_sub)
+            continue;
+        last_class = class;
+        last_sub = sub;
+        const tf_content_state *next = tf_content_step(l->run, state, bytes[i]);
+        if (!is_live(l, next))
+            l->dead = true;
+        else if (sub != TF_STR_NORMAL)
+            look_on(l, next, sub);
+        else
+            reach(l, next);
+        if (l->only_live && l->live)
+            return;
+    }
+}
+
+static uint32_t count(uint64_t groups)
+{
+    uint32_t n = 0;
+    for (; groups != 0; groups &= groups - 1)
+        n++;
+    return n;
+}
+
+/* Groups of `which` that are live and that are dead, for some of their characters, in a state. */
+static bool look_round(looking *l, uint32_t state, uint64_t which, bool only_live, uint64_t *live,
+                       uint64_t *dead)
+{
+    *live = *dead = 0;
+    l->only_live = only_live;
+    for (uint32_t g = 0; g < TF_N_USED_GROUPS; g++) {
+        l->bit = (uint64_t)1 << g;
+        if ((which & l->bit) == 0)
+            continue;
+        look_at(l, l->states[state], g);
+        if (!tf_run_spend(l->run) || l->run->call.status != TOKFSM_OK)
+            return false;
+        *live |= l->live ? l->bit : 0;
+        *dead |= l->dead ? l->bit : 0;
+    }
+    return true;
+}
+
+/* How many characters may come, at most `most`, for lengths to be met in all those states. */
+static uint32_t within_lengths(const looking *l, uint32_t most)
+{
+    for (uint32_t chars = 1; chars <= most; chars++)
+        for (uint32_t i = 0; i < l->n; i++)
+            if (l->states[i] != NULL &&
+                !tf_content_live(l->wanted->c, l->states[i], l->wanted->c->n + chars))
+                return chars - 1;
+    return most;
+}
+
+bool tf_wanted_of(tf_run *run, const tf_configuration *c, tf_wanted *wanted)
+{
+    const tf_strings *s = c->at;
+    const tf_content *content = s->content;
+    if (c->content == NULL || content->language_words > TF_MAX_WORDS)
+        return false;
+    wanted->c = c;
+    wanted->n_words = content->language_words;
+    wanted->limited = false;
+    memset(wanted->words.words, 0, wanted->n_words * sizeof *wanted->words.words);
+    if (c->mode == TF_IN_NAME) {
+        tf_scratch_words open;
+        for (uint32_t j = 0; j < content->n_languages; j++)
+            if (tf_other_open(run, c->top, j, open.words))
+                tf_word_set(wanted->words.words, j);
+        return !content->has_counts && run->call.status == TOKFSM_OK;
+    }
+    const uint64_t *alive = tf_words(&c->alive, c->value->n_words);
+    wanted->limited = s->n_breaks > 1;
+    for (uint32_t i = 0; i < s->n_breaks; i++) {
+        const tf_break *at = &s->breaks[i];
+        if (tf_words_meet(at->outcome, alive, c->value->n_words))
+            return false; /* whatever the content */
+        for (uint32_t j = 0; at->language != NULL && j < c->value->n; j++)
+            if (tf_word_bit(alive, j) && at->language[j] != TF_NONE)
+                tf_word_set(wanted->words.words, at->language[j]);
+    }
+    return true;
+}
+
+bool tf_safe_of(tf_run *run, const tf_wanted *wanted, tf_safe *safe)
+{
+    looking l = {.run = run, .wanted = wanted, .states = {wanted->c->content}, .n = 1};
+    const uint64_t every =
+        ~tf_groups_never_raw() & (((uint64_t)1 << TF_N_USED_GROUPS) - 1);
+    uint64_t inside = every, live_any = 0;
+    uint32_t chars = 0, from = 0;
+    bool hard = false;
+    for (;; chars++) {
+        uint32_t end = l.n; /* from .. end - 1 are after `chars` characters */
+        uint64_t live_here = 0, dead_here = 0, live, dead;
+        if (from == end) {
+            chars = UINT32_MAX;
+            break;
+        }
+        if (chars == MOST_CHARS)
+            break;
+        for (uint32_t i = from; i < end; i++) {
+            if (chars > 0 && (l.via[i] & inside) == 0) {
+                l.states[i] = NULL; /* looked at again should a safe one lead there */
+                continue;
+            }
+            uint32_t n = l.n;
+            if (!look_round(&l, i, inside, false, &live, &dead))
+                return false;
+            /* A character after which few others may come is better left out than all those. */
+            if (chars > 0 && chars < FAR_CHARS && count(dead) > count(l.via[i] & inside)) {
+                inside &= ~l.via[i];
+                live_any |= l.via[i];
+                l.n = n;
+                l.states[i] = NULL;
+                continue;
+            }
+            live_here |= live;
+            dead_here |= dead;
+            if (!look_round(&l, i, every & ~inside & ~live_any, true, &live, &dead))
+                return false;
+            live_any |= live;
+        }
+        live_any |= live_here;
+        if ((inside & live_here) == 0) {
+            hard = true;
+            break;
+        }
+        if ((inside & dead_here) != 0 && chars >= FAR_CHARS)
+            break;
+        inside &= ~dead_here;
+        if (inside == 0)
+            break;
+        if (l.full) { /* what follows the states without room is not known */
+            chars++;
+            break;
+        }
+        from = end;
+    }
+    if (wanted->limited && inside != 0) {
+        uint32_t most = within_lengths(&l, chars < MOST_LIMITED ? chars : MOST_LIMITED);
+        hard = hard && most == chars;
+        chars = most;
+    }
+    if (inside == 0 || chars == 0)
+        inside = chars = 0;
+    *safe = (tf_safe){inside, live_any & ~inside, chars, hard};
+    return true;
+}

@@ -1,0 +1,320 @@
+/*
+ * The mask inside a string whose content is not settled, where whether a place is live depends on
+ * its content state alone. Tokens of safe characters are a row of the pack. What is left
+ * has a character by which the content leaves the safe ones, and is walked; tokens that
+ * close the string are told apart by what they have before the quote.
+ */
+#include "emitted.h"
+#include "name_content.h"
+#include "safe.h"
+#include "step.h"
+#include "text.h"
+#include "walk.h"
+
+typedef struct level {
+    const tf_content_state *state;
+    uint64_t n;
+    uint32_t next, end; /* children */
+    uint8_t sub;
+    bool safe; /* nothing but safe characters so far */
+} level;
+
+typedef struct safe_walk {
+    tf_run *run;
+    const tf_configuration *from;
+    const tf_text *text; /* at `from` */
+    tf_safe safe;
+    tf_wanted wanted;
+    level *levels;
+    uint8_t *path; /* bytes on the way to the level */
+    tf_edits *edits;
+} safe_walk;
+
+static bool no_memory(tf_run *run)
+{
+    if (run->call.status == TOKFSM_OK)
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a mask");
+    return false;
+}
+
+/* The place after `n` bytes that are no escapes; false: no memory. */
+static bool place(safe_walk *w, const tf_content_state *state, uint8_t sub, uint64_t chars,
+                  const uint8_t *bytes, uint32_t n, tf_configuration *c)
+{
+    const tf_strings *s = w->from->at;
+    *c = *w->from;
+    c->content = state;
+    c->sub = sub;
+    if (c->mode == TF_IN_STRING)
+        c->n = chars;
+    c->literal = TF_OFF;
+    c->low = c->high = 0;
+    c->text = w->text;
+    if (n == 0 || (c->mode == TF_IN_STRING && (s->n_literals == 0 || s->n_breaks == 0)))
+        return true;
+    uint8_t *kept = tf_arena_take(w->run->arena, n);
+    if (kept == NULL)
+        return no_memory(w->run);
+    memcpy(kept, bytes, n);
+    return tf_text_add(w->run, c, kept, n);
+}
+
+/* ---- tokens that stay ---- */
+
+/* An escape: from here real steps. */
+static bool walk_escape(safe_walk *w, uint32_t depth, uint32_t node)
+{
+    const level *here = &w->levels[depth];
+    tf_configuration c;
+    if (!place(w, here->state, TF_STR_NORMAL, here->n, w->path, depth, &c))
+        return false;
+    if (w->from->literal == TF_ON)
+        c.literal = TF_MAYBE;
+    if (!tf_step(w->run, &c, '\\'))
+        return w->run->call.status == TOKFSM_OK;
+    return tf_walk_from(w->run, &w->run->m->pack->all, node, &c, &w->edits->before);
+}
+
+/* Whether all tokens from the node on are safe, or dead. */
+static bool is_covered(const safe_walk *w, uint32_t node)
+{
+    const tf_groups *groups = &w->run->m->pack->traces->groups;
+    return (groups->below[node] & w->safe.leaving) == 0 &&
+           (w->safe.hard || groups->chars[node] <= w->safe.most);
+}
+
+/* One node; *deeper: its children come next. */
+static bool visit(safe_walk *w, uint32_t depth, uint8_t byte, uint32_t node, bool *deeper)
+{
+    tf_run *run = w->run;
+    const tf_trie *trie = &run->m->pack->all;
+    const level *here = &w->levels[depth];
+    *deeper = false;
+    if (byte == '"' && here->sub == TF_STR_NORMAL)
+        return true; /* closes: by itself */
+    if (byte == '\\' && here->sub == TF_STR_NORMAL)
+        return walk_escape(w, depth, node);
+    uint8_t sub = tf_string_table()[here->sub][byte], group = tf_byte_group[byte];
+    if (sub == TF_STR_DEAD)
+        return true;
+    bool safe = here->safe;
+    if (safe && group != TF_GROUP_NONE) {
+        safe = (w->safe.inside >> group & 1u) != 0;
+        if (!safe && (w->safe.leaving >> group & 1u) == 0)
+            return true;
+    }
+    if (safe && is_covered(w, node))
+        return true;
+    const tf_content_state *state = tf_content_step(run, here->state, byte);
+    uint64_t n = here->n + (here->sub == TF_STR_NORMAL);
+    if (run->call.status != TOKFSM_OK || !tf_wanted_live(&w->wanted, state, n))
+        return run->call.status == TOKFSM_OK;
+    level *below = &w->levels[depth + 1];
+    below->state = state;
+    below->n = n;
+    below->next = run->m->pack->traces->all.first[node];
+    below->end = run->m->pack->traces->all.first[node + 1];
+    below->sub = sub;
+    below->safe = safe && below->n - w->from->n <= w->safe.most;
+    w->path[depth] = byte;
+    *deeper = true;
+    uint32_t first = trie->first[node], end = trie->first[node + 1];
+    return first == end || below->safe ||
+           tf_ids_add(&w->edits->before, run->arena, trie->ids + first, end - first) ||
+           no_memory(run);
+}
+
+static bool walk_stay(safe_walk *w)
+{
+    tf_run *run = w->run;
+    const tf_children *children = &run->m->pack->traces->all;
+    uint32_t depth = 0;
+    w->levels[0] = (level){w->from->content, w->from->n, children->first[0], children->first[1],
+                           TF_STR_NORMAL, true};
+    for (;;) {
+        level *at = &w->levels[depth];
+        if (at->next == at->end) {
+            if (depth-- == 0)
+                return true;
+            continue;
+        }
+        uint32_t child = at->next++;
+        bool deeper;
+        if (!tf_run_spend(run) ||
+            !visit(w, depth, children->byte[child], children->node[child], &deeper))
+            return false;
+        depth += deeper;
+    }
+}
+
+/* The row of the tokens of safe characters. */
+static bool take_safe(safe_walk *w)
+{
+    tokfsm_pack *pack = w->run->m->pack;
+    uint32_t k = 0;
+    while (k < pack->n_lengths && pack->length[k] <= w->safe.most)
+        k++;
+    if (w->safe.inside == 0 || k == 0)
+        return true;
+    w->edits->base = tf_group_row_of(pack, w->safe.inside);
+    w->edits->narrowed =
+        k == pack->n_lengths ? NULL : pack->stay_at_most + (size_t)(k - 1) * pack->n_words;
+    return w->edits->base != NULL;
+}
+
+/* ---- tokens that close ---- */
+
+enum { BEFORE_WORDS = TF_MAX_BEFORES / 64, MOST_OUTCOMES = 16 };
+
+/* Strings before a quote after which the content accepts the same. */
+typedef struct outcome {
+    const uint64_t *accepts;
+    uint64_t n;      /* characters so far, for one of them */
+    uint32_t at;     /* the break that holds for so many */
+    uint64_t befores[BEFORE_WORDS];
+    uint32_t one; /* of them */
+    const tf_content_state *state;
+    tf_configuration c; /* behind an escape; else made of `state` */
+    bool has_place;
+} outcome;
+
+typedef struct outcomes {
+    uint32_t n;
+    outcome items[MOST_OUTCOMES];
+} outcomes;
+
+static bool note_before(safe_walk *w, outcomes *found, const tf_content_state *state,
+                        uint64_t n, const tf_configuration *c, uint32_t i)
+{
+    const tf_strings *s = w->from->at;
+    const size_t n_bytes = w->wanted.n_words * sizeof *state->accepts;
+    uint32_t k = 0, break_at = w->wanted.limited ? tf_break_at(s, n) : 0;
+    if (!tf_words_any(state->accepts, w->wanted.n_words))
+        return true;
+    while (k < found->n && (found->items[k].at != break_at ||
+                            memcmp(found->items[k].accepts, state->accepts, n_bytes) != 0))
+        k++;
+    if (k == MOST_OUTCOMES)
+        return false;
+    outcome *at = &found->items[k];
+    if (k == found->n) {
+        found->n++;
+        memset(at->befores, 0, sizeof at->befores);
+        at->accepts = state->accepts;
+        at->n = n;
+        at->at = break_at;
+        at->one = i;
+        at->state = state;
+        at->has_place = c != NULL;
+        if (c != NULL)
+            at->c = *c;
+    }
+    at->befores[i >> 6] |= (uint64_t)1 << (i & 63u);
+    return true;
+}
+
+/* With an escape in it: by real steps. */
+static bool note_escaped(safe_walk *w, outcomes *found, uint32_t i)
+{
+    const tf_before *before = &w->run->m->pack->traces->befores[i];
+    tf_configuration c;
+    if (!place(w, w->from->content, TF_STR_NORMAL, w->from->n, NULL, 0, &c))
+        return false;
+    for (uint32_t k = 0; k < before->n; k++)
+        if (!tf_step(w->run, &c, before->bytes[k]))
+            return w->run->call.status == TOKFSM_OK;
+    return c.content == NULL || note_before(w, found, c.content, c.n, &c, i);
+}
+
+static bool find_outcomes(safe_walk *w, outcomes *found)
+{
+    const tf_trace_set *traces = w->run->m->pack->traces;
+    bool minimal = w->run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL;
+    uint32_t dead = UINT32_MAX; /* bytes of the last string after which the content was dead */
+    uint32_t known = 0;         /* bytes of the last string whose states are in `levels` */
+    w->levels[0].state = w->from->content;
+    for (uint32_t i = 0; i < traces->n_befores; i++) {
+        const tf_before *before = &traces->befores[i];
+        if (before->shared >= dead)
+            continue;
+        if (memchr(before->bytes, '\\', before->n) != NULL) {
+            if (known > before->shared)
+                known = before->shared;
+            dead = UINT32_MAX;
+            if (!minimal && !note_escaped(w, found, i))
+                return false;
+            continue;
+        }
+        dead = UINT32_MAX;
+        for (uint32_t k = before->shared < known ? before->shared : known; k < before->n; k++) {
+            const tf_content_state *next =
+                tf_content_step(w->run, w->levels[k].state, before->bytes[k]);
+            /* Lengths only tell more off, and the quote's step looks at them. */
+            if (next == NULL ||
+                !tf_words_meet(next->live, w->wanted.words.words, w->wanted.n_words)) {
+                dead = k + 1;
+                known = k;
+                break;
+            }
+            w->levels[k + 1].state = next;
+            known = k + 1;
+        }
+        if (w->run->call.status != TOKFSM_OK)
+            return false;
+        if (dead == UINT32_MAX && !note_before(w, found, w->levels[before->n].state,
+                                                    w->from->n + before->chars, NULL, i))
+            return false;
+    }
+    return true;
+}
+
+static bool walk_closers(safe_walk *w, outcomes *found)
+{
+    const tf_trace_set *traces = w->run->m->pack->traces;
+    for (uint32_t k = 0; k < found->n; k++) {
+        outcome *at = &found->items[k];
+        const tf_before *before = &traces->befores[at->one];
+        if (!at->has_place && !place(w, at->state, TF_STR_NORMAL, at->n, before->bytes,
+                                     before->n, &at->c))
+            return false;
+        if (tf_step(w->run, &at->c, '"') &&
+            !tf_walk_traces(w->run, TF_TRACE_CLOSE, &at->c,
+                            &(tf_close_span){0, UINT32_MAX, false, at->befores}, w->edits,
+                            &w->edits->before))
+            return false;
+        if (w->run->call.status != TOKFSM_OK)
+            return false;
+    }
+    return true;
+}
+
+/* ---- both ---- */
+
+bool tf_walk_safe(tf_run *run, const tf_configuration *c, bool *done, tf_edits *edits)
+{
+    const tf_strings *s = c->at;
+    tokfsm_pack *pack = run->m->pack;
+    safe_walk w = {.run = run, .from = c, .text = c->text, .edits = edits};
+    *done = false;
+    if ((s->hard_names && c->literal == TF_ON) || pack->traces->n_befores == 0 ||
+        (c->mode == TF_IN_NAME && (run->m->names_pair || tf_emitted_ahead(run->m, c))) ||
+        !tf_wanted_of(run, c, &w.wanted))
+        return run->call.status == TOKFSM_OK;
+    outcomes found;
+    found.n = 0;
+    w.levels = tf_arena_take(run->arena, ((size_t)pack->all.depth + 2) * sizeof *w.levels);
+    w.path = tf_arena_take(run->arena, (size_t)pack->all.depth + 2);
+    if (w.levels == NULL || w.path == NULL)
+        return no_memory(run);
+    if (c->literal == TF_ON &&
+        !tf_text_leave(run, c->low < c->high ? &s->literals[c->low] : NULL, c->pos, &w.text))
+        return false;
+    if (!tf_safe_of(run, &w.wanted, &w.safe))
+        return false;
+    if (!take_safe(&w))
+        return true; /* no row to be had: the plain walk does without */
+    if (!find_outcomes(&w, &found))
+        return run->call.status == TOKFSM_OK;
+    *done = walk_stay(&w) && walk_closers(&w, &found);
+    return *done;
+}

@@ -1,0 +1,189 @@
+#include "groups.h"
+
+#include "traces.h"
+
+/* ---- the groups ---- */
+
+#define NEVER TF_GROUP_NEVER
+#define NONE TF_GROUP_NONE
+#define X8(g) g, g, g, g, g, g, g, g
+#define X16(g) X8(g), X8(g)
+#define X64(g) X16(g), X16(g), X16(g), X16(g)
+const uint8_t tf_byte_group[256] = {
+    X16(NEVER), X16(NEVER),
+    5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, /* space to / */
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 21, 22, 23, 24, 25, 26,      /* digits, : to ? */
+    27, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4,           /* @, A to F, G to O */
+    4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 28, 29, 30, 31, 32,       /* P to Z, [ to _ */
+    33, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2,           /* `, a to f, g to o */
+    2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 34, 35, 36, 37, 38,       /* p to z, { to DEL */
+    X64(NONE),
+    NEVER, NEVER, 39, 39, 39, 39, 39, 39, X8(39), X16(39),     /* C2 to DF */
+    40, 41, 42, 43, 44, 44, 44, 44, 44, 44, 45, 45, 45, 46, 47, 47,
+    48, 49, 49, 49, 50, NEVER, NEVER, NEVER, X8(NEVER)};
+
+static const uint8_t in_groups[] =
+    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    " !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~\x7F"
+    "\xC2\xC3\xC4\xC5\xC6\xC7\xC8\xC9\xCA\xCB\xCC\xCD\xCE\xCF"
+    "\xD0\xD1\xD2\xD3\xD4\xD5\xD6\xD7\xD8\xD9\xDA\xDB\xDC\xDD\xDE\xDF"
+    "\xE0\xE1\xE2\xE3\xE4\xE5\xE6\xE7\xE8\xE9\xEA\xEB\xEC\xED\xEE\xEF\xF0\xF1\xF2\xF3\xF4";
+
+uint32_t tf_group_bytes(uint32_t group, const uint8_t **bytes)
+{
+    uint32_t i = 0, n = 0;
+    while (in_groups[i] != 0 && tf_byte_group[in_groups[i]] != group)
+        i++;
+    *bytes = in_groups + i;
+    while (in_groups[i + n] != 0 && tf_byte_group[in_groups[i + n]] == group)
+        n++;
+    return n;
+}
+
+uint64_t tf_groups_never_raw(void)
+{
+    return TF_GROUP_BIT('"') | TF_GROUP_BIT('\\') | (uint64_t)1 << TF_GROUP_NEVER;
+}
+
+static uint64_t bit_of(uint8_t byte)
+{
+    return tf_byte_group[byte] == TF_GROUP_NONE ? 0 : TF_GROUP_BIT(byte);
+}
+
+/* ---- what is in tokens and below nodes ---- */
+
+static void find_tokens(const tokfsm_pack *pack, uint64_t *token)
+{
+    const uint32_t *stay = pack->stay + (size_t)TF_STR_NORMAL * pack->n_words;
+    for (uint32_t id = 0; id < pack->vocab_size; id++) {
+        uint32_t n;
+        const uint8_t *bytes = tf_pack_token(pack, id, &n);
+        token[id] = tf_bit(stay, id) ? 0 : (uint64_t)1 << TF_GROUP_NEVER;
+        for (uint32_t i = 0; i < n; i++)
+            token[id] |= bit_of(bytes[i]);
+    }
+}
+
+/* Backwards, so that what is below a node is known before it. */
+static void find_below(const tokfsm_pack *pack, uint64_t *below)
+{
+    const tf_trie *all = &pack->all;
+    for (uint32_t node = all->n_nodes; node-- > 1;) {
+        uint8_t byte = all->byte[node];
+        below[node] = bit_of(byte);
+        if (byte == '"' || byte < ' ')
+            continue; /* the string is over */
+        for (uint32_t child = node + 1; child < all->end[node]; child = all->end[child])
+            below[node] |= below[child];
+    }
+    for (uint32_t child = 1; all->n_nodes > 0 && child < all->end[0]; child = all->end[child])
+        below[0] |= below[child];
+}
+
+/* Characters from the root, then the most below. */
+static void find_chars(const tokfsm_pack *pack, uint8_t *chars)
+{
+    const tf_trie *all = &pack->all;
+    if (all->n_nodes > 0)
+        chars[0] = 0;
+    for (uint32_t node = 0; node < all->n_nodes; node++)
+        for (uint32_t child = node + 1; child < all->end[node]; child = all->end[child]) {
+            bool begins = tf_byte_group[all->byte[child]] != TF_GROUP_NONE;
+            chars[child] = (uint8_t)(chars[node] + (begins && chars[node] < 255));
+        }
+    for (uint32_t node = all->n_nodes; node-- > 0;) {
+        if (node > 0 && (all->byte[node] == '"' || all->byte[node] < ' '))
+            continue;
+        for (uint32_t child = node + 1; child < all->end[node]; child = all->end[child])
+            if (chars[child] > chars[node])
+                chars[node] = chars[child];
+    }
+}
+
+tokfsm_status tf_groups_make(tokfsm_pack *pack, tf_arena *arena, tf_groups *groups,
+                             tokfsm_error *err)
+{
+    uint32_t n = pack->all.n_nodes;
+    uint64_t *token = tf_arena_take(arena, pack->vocab_size * sizeof *token);
+    uint64_t *below = tf_arena_zero(arena, n * sizeof *below);
+    uint8_t *chars = tf_arena_take(arena, n);
+    if (token == NULL || below == NULL || chars == NULL)
+        return tf_fail(err, TOKFSM_E_NOMEM, "no memory for the vocabulary pack");
+    find_tokens(pack, token);
+    find_below(pack, below);
+    find_chars(pack, chars);
+    groups->token = token;
+    groups->below = below;
+    groups->chars = chars;
+    return TOKFSM_OK;
+}
+
+/* ---- rows ---- */
+
+typedef struct tf_group_row {
+    struct tf_group_row *next;
+    uint64_t groups;
+    uint32_t row[];
+} tf_group_row;
+
+static const tf_group_row *find_row(const tf_group_row *row, uint64_t groups)
+{
+    while (row != NULL && row->groups != groups)
+        row = row->next;
+    return row;
+}
+
+static void write_row(const tokfsm_pack *pack, const uint64_t *token, uint64_t groups,
+                      uint32_t *row)
+{
+    const uint64_t outside = ~groups;
+    uint32_t whole = pack->vocab_size / 32;
+    for (uint32_t w = 0; w < whole; w++) {
+        uint32_t bits = 0;
+        for (uint32_t b = 0; b < 32; b++)
+            bits |= (uint32_t)((token[w * 32 + b] & outside) == 0) << b;
+        row[w] = bits;
+    }
+    if (whole < pack->n_words)
+        row[whole] = 0;
+    for (uint32_t id = whole * 32; id < pack->vocab_size; id++)
+        if ((token[id] & outside) == 0)
+            tf_set(row, id);
+}
+
+const uint32_t *tf_group_row_of(tokfsm_pack *pack, uint64_t groups)
+{
+    tf_groups *all = &pack->traces->groups;
+    _Atomic(tf_group_row *) *bucket =
+        &all->rows[(groups * 0x9E3779B97F4A7C15u) >> 57]; /* TF_GROUP_BUCKETS is 2 ** 7 */
+    tf_group_row *first = atomic_load_explicit(bucket, memory_order_acquire);
+    const tf_group_row *found = find_row(first, groups);
+    if (found != NULL)
+        return found->row;
+    if (atomic_load_explicit(&all->n_rows, memory_order_relaxed) >= TF_MAX_GROUP_ROWS)
+        return NULL;
+    tf_group_row *made =
+        tf_allocate(&pack->allocator, sizeof *made + pack->n_words * sizeof *made->row);
+    if (made == NULL)
+        return NULL;
+    made->groups = groups;
+    write_row(pack, all->token, groups, made->row);
+    /* Two threads may make one row twice: they are equal. */
+    made->next = first;
+    while (!atomic_compare_exchange_weak_explicit(bucket, &made->next, made,
+                                                  memory_order_release, memory_order_acquire))
+        ;
+    atomic_fetch_add_explicit(&all->n_rows, 1, memory_order_relaxed);
+    return made->row;
+}
+
+void tf_groups_free(tokfsm_pack *pack, tf_groups *groups)
+{
+    for (uint32_t i = 0; i < TF_GROUP_BUCKETS; i++)
+        for (tf_group_row *row = atomic_load_explicit(&groups->rows[i], memory_order_acquire);
+             row != NULL;) {
+            tf_group_row *next = row->next;
+            tf_release(&pack->allocator, row);
+            row = next;
+        }
+}

@@ -1,0 +1,44 @@
+/*
+ * Bytes in 64 groups, so that what occurs in a token, or below a node of the trie, is one word:
+ * the letters and digits that patterns keep together are one group, all other ASCII characters
+ * one each; a character beyond ASCII is in the group of its lead byte, and its other bytes are
+ * in none.
+ *
+ * Made in memory with the traces. Rows of tokens by groups are made on first use and kept.
+ */
+#ifndef TF_GROUPS_H
+#define TF_GROUPS_H
+
+#include "pack.h"
+
+enum { TF_GROUP_BUCKETS = 128 };
+enum { TF_GROUP_NEVER = 63, TF_GROUP_NONE = 64, TF_N_USED_GROUPS = 51 };
+extern const uint8_t tf_byte_group[256];
+/* The bytes of a group, ascending. */
+uint32_t tf_group_bytes(uint32_t group, const uint8_t **bytes);
+#define TF_GROUP_BIT(byte) ((uint64_t)1 << tf_byte_group[(uint8_t)(byte)])
+/* Groups that no raw character of a string is in: quote, backslash, control characters. */
+uint64_t tf_groups_never_raw(void);
+
+typedef struct tf_groups {
+    const uint64_t *token; /* [vocab_size] of a token of stay[NORMAL]; else also TF_GROUP_NEVER */
+    const uint64_t *below; /* [all.n_nodes] of the node's byte and those below it, as far as a
+                              string can go on */
+    const uint8_t *chars;  /* [all.n_nodes] most characters begun from the root to a token there
+                              or below, as far as a string can go on; 255: or more */
+    _Atomic(struct tf_group_row *) rows[TF_GROUP_BUCKETS];
+    atomic_uint n_rows;
+} tf_groups;
+
+/*
+ * The row of the tokens that stay in a string, from between characters, and have no byte outside
+ * these groups; NULL: no memory, or over TF_MAX_GROUP_ROWS of them. Any thread.
+ */
+enum { TF_MAX_GROUP_ROWS = 512 };
+const uint32_t *tf_group_row_of(tokfsm_pack *pack, uint64_t groups);
+
+tokfsm_status tf_groups_make(tokfsm_pack *pack, tf_arena *arena, tf_groups *groups,
+                             tokfsm_error *err);
+void tf_groups_free(tokfsm_pack *pack, tf_groups *groups);
+
+#endif
