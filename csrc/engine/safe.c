@@ -170,11 +170,8 @@ bool tf_safe_of(tf_run *run, const tf_wanted *wanted, tf_safe *safe)
     for (;; chars++) {
         uint32_t end = l.n; /* from .. end - 1 are after `chars` characters */
         uint64_t live_here = 0, dead_here = 0, live, dead;
-        if (from == end) {
-            chars = UINT32_MAX;
-            break;
-        }
-        if (chars == MOST_CHARS)
+        bool any = false;
+        if (chars == MOST_CHARS && from < end)
             break;
         for (uint32_t i = from; i < end; i++) {
             if (chars > 0 && (l.via[i] & inside) == 0) {
@@ -192,6 +189,7 @@ bool tf_safe_of(tf_run *run, const tf_wanted *wanted, tf_safe *safe)
                 l.states[i] = NULL;
                 continue;
             }
+            any = true;
             live_here |= live;
             dead_here |= dead;
             if (!look_round(&l, i, every & ~inside & ~live_any, true, &live, &dead))
@@ -199,6 +197,10 @@ bool tf_safe_of(tf_run *run, const tf_wanted *wanted, tf_safe *safe)
             live_any |= live;
         }
         live_any |= live_here;
+        if (!any) { /* safe ones lead nowhere else */
+            chars = UINT32_MAX;
+            break;
+        }
         if ((inside & live_here) == 0) {
             hard = true;
             break;
@@ -221,6 +223,7 @@ bool tf_safe_of(tf_run *run, const tf_wanted *wanted, tf_safe *safe)
     }
     if (inside == 0 || chars == 0)
         inside = chars = 0;
-    *safe = (tf_safe){inside, live_any & ~inside, chars, hard};
+    /* Any of them can be written by an escape, too. */
+    *safe = (tf_safe){inside, (live_any & ~inside) | TF_GROUP_BIT('\\'), chars, hard};
     return true;
 }
