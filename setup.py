@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parent
 SOURCES = {
     "base": "alloc budget lock sha256 status",
     "vocab": "json_follow pack_build pack_file string_table trie",
-    "schema": "decimal dialect documents ir keywords keywords_typed metaschemas pointer refs resources scope tape "
-              "tape_names tape_value uri",
+    "schema": "decimal dialect documents ir keywords keywords_typed metaschemas pointer record_graph refs "
+              "relax relax_list resources scope tape tape_names tape_value uri",
     "regex": "charset escape formats parse unicode_names unicode_runs",
     "automaton": "atoms classes dfa formula intern lengths program shortest",
     "engine": "automaton bound bound_members bound_names budget_mask cache content content_cost counters edits frames items "
