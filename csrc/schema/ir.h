@@ -128,6 +128,7 @@ typedef struct tf_ir {
     uint32_t root;
     uint32_t negates;     /* 1: some keyword asks for a schema to fail */
     uint32_t pointed_is_no_integer; /* 1: for some schema; see there */
+    uint32_t unclosed;    /* 1: additional_properties="closed" is not heeded; see relax.h */
     uint32_t true_schema; /* one that says nothing; not on the tape */
 } tf_ir;
 

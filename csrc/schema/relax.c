@@ -18,9 +18,12 @@ typedef struct loosening {
     tf_parents parents;
     rising wider;          /* what is, or leads to, a cause */
     uint32_t *members, *items; /* [n] schemas that evaluate more than they did; a cause + 1 */
-    tf_flood turning;      /* those that turn something round in place */
     bool evaluates;        /* somebody asks what is evaluated */
     bool closed;           /* additional_properties="closed" does */
+    /* With it: schemas that turn something round, or evaluate members, or lead to such; and those
+       by whose loosening less may be said of other members than before: a cause + 1. */
+    tf_flood turning, evaluating;
+    uint32_t *unclosing; /* [n] */
 } loosening;
 
 static tf_cause *cause_of(loosening *l, const rising *r, uint32_t schema)
@@ -83,8 +86,10 @@ static tokfsm_status begin(loosening *l)
     TF_TRY(rising_begin(l, &l->wider));
     l->members = tf_arena_zero(&l->scratch, l->n * sizeof *l->members);
     l->items = tf_arena_zero(&l->scratch, l->n * sizeof *l->items);
-    if (l->members == NULL || l->items == NULL ||
-        !tf_flood_begin(&l->turning, l->ir, &l->scratch))
+    l->unclosing = tf_arena_zero(&l->scratch, l->n * sizeof *l->unclosing);
+    if (l->members == NULL || l->items == NULL || l->unclosing == NULL ||
+        !tf_flood_begin(&l->turning, l->ir, &l->scratch) ||
+        !tf_flood_begin(&l->evaluating, l->ir, &l->scratch))
         return tf_keyword_no_memory(l->err);
     for (size_t i = 0; i < l->relax->causes.n; i++)
         rise_from(&l->wider, l->relax->causes.items[i].schema, i);
@@ -94,10 +99,14 @@ static tokfsm_status begin(loosening *l)
         const tf_schema *s = &l->ir->schemas[id];
         l->evaluates |= s->unevaluated_properties != TF_NO_SCHEMA ||
                         s->unevaluated_items != TF_NO_SCHEMA;
-        if (s->not_schema != TF_NO_SCHEMA || s->if_schema != TF_NO_SCHEMA || s->has_one_of)
+        if (l->closed && tf_schema_negates(s))
             tf_flood_add(&l->turning, id, true);
+        if (l->closed && (s->has_properties || s->n_pattern_properties > 0 ||
+                          s->additional != TF_NO_SCHEMA || s->unevaluated_properties != TF_NO_SCHEMA))
+            tf_flood_add(&l->evaluating, id, true);
     }
-    TF_TRY(rise(l, &l->turning, NULL, true));
+    TF_TRY(rise(l, &l->turning, NULL, false));
+    TF_TRY(rise(l, &l->evaluating, NULL, false));
     return rise(l, &l->wider.flood, l->wider.cause, false);
 }
 
@@ -163,6 +172,23 @@ static tokfsm_status open_members(loosening *l, uint32_t id, size_t cause)
                                     "does not close the object by its absence, since",
                                     &l->relax->causes.items[cause])
                      : TOKFSM_OK;
+}
+
+/*
+ * additional_properties="closed" asks what is said of a value by all schemas together, so that to
+ * say less can close an object. Where that may be, no object is closed by the option.
+ */
+static tokfsm_status note_unclosed(loosening *l, const uint8_t *reached)
+{
+    for (uint32_t id = 0; id < l->n && !l->ir->unclosed; id++) {
+        if (l->unclosing[id] == 0 || !reached[id])
+            continue;
+        TF_TRY(note(l, id, l->ir->schemas[l->ir->root].node, "additionalProperties",
+                    "closes no object by its absence, since",
+                    &l->relax->causes.items[l->unclosing[id] - 1]));
+        l->ir->unclosed = 1;
+    }
+    return TOKFSM_OK;
 }
 
 static void open_items(loosening *l, uint32_t id, size_t cause)
@@ -244,6 +270,9 @@ static tokfsm_status leave_out_names(loosening *l, size_t first, uint32_t n)
         else
             kept[n_kept++] = s->pattern_properties[i];
     }
+    for (uint32_t i = 0; i < n; i++)
+        if (l->evaluating.in[subs[i]])
+            l->unclosing[id] = (uint32_t)first + 1;
     s->pattern_properties = kept;
     s->n_pattern_properties = n_kept;
     for (uint32_t i = 0; i < n; i++)
@@ -299,6 +328,8 @@ static tokfsm_status leave_out_causes(loosening *l)
         case TF_CAUSE_FOREIGN: /* it may apply schemas in place, which evaluate */
             TF_TRY(open_members(l, c->schema, i));
             open_items(l, c->schema, i);
+            if (l->closed)
+                l->unclosing[c->schema] = (uint32_t)i + 1;
             break;
         }
     }
@@ -312,15 +343,21 @@ static bool is_wider(const loosening *l, uint32_t id)
     return id != TF_NO_SCHEMA && l->wider.flood.in[id];
 }
 
-/* A keyword of `id` does not ask any more that `child` fails. Where that came down to a schema
-   that holds, its properties could keep an object from being closed. */
+/* Of two branches of `id` one can now be met where the other is, and then is not looked at. */
+static void may_unclose(loosening *l, uint32_t id, uint32_t branch, uint32_t wider)
+{
+    if (branch != TF_NO_SCHEMA && l->evaluating.in[branch])
+        l->unclosing[id] = l->wider.cause[wider];
+}
+
+/* A keyword of `id` does not ask any more that `child` fails, which, with what is turned round in
+   it once more, could come down to a schema that holds. */
 static tokfsm_status turned(loosening *l, uint32_t id, const char *keyword, const char *reason,
                             uint32_t child)
 {
-    TF_TRY(note_keyword(l, id, keyword, reason, cause_of(l, &l->wider, child)));
-    if (l->closed && l->turning.in[child])
-        TF_TRY(open_members(l, id, l->wider.cause[child] - 1));
-    return TOKFSM_OK;
+    if (l->turning.in[child] && l->evaluating.in[child])
+        l->unclosing[id] = l->wider.cause[child];
+    return note_keyword(l, id, keyword, reason, cause_of(l, &l->wider, child));
 }
 
 static tokfsm_status loosen_one_of(loosening *l, uint32_t id)
@@ -328,17 +365,14 @@ static tokfsm_status loosen_one_of(loosening *l, uint32_t id)
     tf_schema *s = &l->ir->schemas[id];
     const uint32_t *list = s->one_of;
     uint32_t n = s->n_one_of, child = TF_NO_SCHEMA;
-    bool turns = false;
-    for (uint32_t i = 0; i < n; i++) {
-        if (child == TF_NO_SCHEMA && is_wider(l, list[i]))
+    for (uint32_t i = n; i-- > 0;)
+        if (is_wider(l, list[i]))
             child = list[i];
-        turns |= l->turning.in[list[i]];
-    }
     if (child == TF_NO_SCHEMA)
         return TOKFSM_OK;
     TF_TRY(turned(l, id, "oneOf", "is taken for anyOf, since", child));
-    if (l->closed && turns)
-        TF_TRY(open_members(l, id, l->wider.cause[child] - 1));
+    for (uint32_t i = 0; i < n; i++)
+        may_unclose(l, id, list[i], child);
     s->has_one_of = 0;
     s->one_of = NULL;
     s->n_one_of = 0;
@@ -361,9 +395,12 @@ static tokfsm_status loosen_if(loosening *l, uint32_t id)
         return TOKFSM_OK;
     if (s.then_schema != TF_NO_SCHEMA || s.else_schema != TF_NO_SCHEMA)
         TF_TRY(turned(l, id, "if", "does not decide between then and else, since", s.if_schema));
+    may_unclose(l, id, s.if_schema, s.if_schema);
+    may_unclose(l, id, s.then_schema, s.if_schema);
+    may_unclose(l, id, s.else_schema, s.if_schema);
     uint32_t options[2] = {s.if_schema, s.else_schema}, made;
     if (s.else_schema == TF_NO_SCHEMA)
-        options[1] = l->ir->true_schema;
+        TF_TRY(make(l, id, &options[1]));
     if (s.then_schema != TF_NO_SCHEMA) {
         TF_TRY(make(l, id, &options[0]));
         TF_TRY(join_all_of(l, options[0], s.if_schema));
@@ -388,8 +425,7 @@ static tokfsm_status loosen_turned(loosening *l)
             s->not_schema = TF_NO_SCHEMA;
         }
         if (s->max_contains != TF_UNLIMITED && is_wider(l, s->contains)) {
-            TF_TRY(note_keyword(l, id, "maxContains", "is left out, since",
-                                cause_of(l, &l->wider, s->contains)));
+            TF_TRY(turned(l, id, "maxContains", "is left out, since", s->contains));
             s->max_contains = TF_UNLIMITED;
         }
         TF_TRY(loosen_one_of(l, id));
@@ -422,6 +458,7 @@ static tokfsm_status loosen(loosening *l)
     ir->negates = 0;
     for (uint32_t i = 0; i < reached.n; i++)
         ir->negates |= tf_schema_negates(&ir->schemas[reached.queue[i]]);
+    TF_TRY(note_unclosed(l, reached.in));
     tf_relax_settle(l->relax, reached.in);
     return TOKFSM_OK;
 }

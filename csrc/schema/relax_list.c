@@ -130,19 +130,20 @@ static tokfsm_status since_of(tf_relax *relax, const tf_tape *tape, tf_cause *ca
     };
     if (cause->since != NULL)
         return TOKFSM_OK;
-    char pointer[1024], text[1200];
+    char pointer[1024], text[2200];
     TF_TRY(pointer_of(tape, cause->node, pointer, sizeof pointer, budget, err));
-    snprintf(text, sizeof text, "%s at %s %s", keywords[cause->what], pointer,
-             cause->what == TF_CAUSE_FAILING   ? "cannot be told to fail"
+    snprintf(text, sizeof text, "%s at %s %s%s%s", keywords[cause->what], pointer,
+             cause->what == TF_CAUSE_FAILING   ? "cannot be made to fail"
              : cause->what == TF_CAUSE_FOREIGN ? "may be of a vocabulary that is not supported"
-                                               : "is not honoured");
+                                               : "is not honoured",
+             cause->reason[0] == '\0' ? "" : ": ", cause->reason);
     return keep_text(relax, text, &cause->since, err);
 }
 
 tokfsm_status tf_relax_note(tf_relax *relax, const tf_tape *tape, tf_loosened what, tf_cause *cause,
                             tf_budget *budget, tokfsm_error *err)
 {
-    char text[1300];
+    char text[2300];
     TF_TRY(tf_spend(budget, err));
     if (what.reason == NULL) {
         what.reason = cause->reason;
