@@ -159,6 +159,11 @@ static void make_record(const scene *s, tokfsm_pack *pack, uint32_t seed, record
     memset(r, 0, sizeof *r);
     CHECK(tokfsm_compile((const uint8_t *)s->schema, strlen(s->schema), RESOURCES, 2, pack, &stop, 1, &o,
                          NULL, NULL, NULL, &automaton, NULL) == TOKFSM_OK);
+    size_t n_relaxed = 99;
+    const tokfsm_relaxed *relaxed = tokfsm_automaton_relaxed(automaton, &n_relaxed);
+    CHECK((n_relaxed > 0) == (s->unsupported == TOKFSM_UNSUPPORTED_RELAX));
+    for (size_t i = 0; i < n_relaxed; i++)
+        CHECK(relaxed[i].pointer[0] == '/' && relaxed[i].keyword[0] != 0 && relaxed[i].reason[0] != 0);
     CHECK(tokfsm_matcher_new(automaton, NULL, 0, TOKFSM_UNBOUNDED, &m, NULL) == TOKFSM_OK);
     r->n_words = tokfsm_matcher_mask_words(m);
     CHECK(r->n_words <= MAX_WORDS);
