@@ -22,10 +22,15 @@ CAUSES: dict[str, Any] = {
     "beside others": {"type": ["string", "array"], "pattern": BACK, "maxLength": 3, "maxItems": 1},
     "format": {"format": "regex"},
     "names": {"patternProperties": {BACK: {"type": "integer"}, "^q": {"maximum": 5}}},
-    "names, closed": {"patternProperties": {BACK: {"type": "integer"}}, "properties": {"q": {"type": "integer"}},
-                      "additionalProperties": False},
-    "names, others": {"patternProperties": {BACK: {"type": "integer"}, r"^(.)\1": False},
-                      "additionalProperties": {"type": "string"}},
+    "names, closed": {
+        "patternProperties": {BACK: {"type": "integer"}},
+        "properties": {"q": {"type": "integer"}},
+        "additionalProperties": False,
+    },
+    "names, others": {
+        "patternProperties": {BACK: {"type": "integer"}, r"^(.)\1": False},
+        "additionalProperties": {"type": "string"},
+    },
     "items that differ": {"uniqueItems": True, "contains": {"const": 1}},
 }
 
@@ -51,7 +56,10 @@ PLACES: dict[str, Callable[[Any], Any]] = {
     "prefixItems": lambda s: {"prefixItems": [s], "items": {"type": "integer"}},
     "unevaluatedItems": lambda s: {"anyOf": [{"prefixItems": [{"type": "integer"}]}, True], "unevaluatedItems": s},
     "contains, evaluated": lambda s: {"contains": s, "minContains": 0, "unevaluatedItems": False},
-    "items not evaluated": lambda s: {"anyOf": [{**s, "prefixItems": [True]}, True], "unevaluatedItems": {"type": "null"}},
+    "items not evaluated": lambda s: {
+        "anyOf": [{**s, "prefixItems": [True]}, True],
+        "unevaluatedItems": {"type": "null"},
+    },
     "properties": lambda s: {"properties": {"x": s}, "required": ["x"]},
     "additionalProperties": lambda s: {"properties": {"x": {"type": "integer"}}, "additionalProperties": s},
     "patternProperties": lambda s: {"patternProperties": {"^x": s}, "additionalProperties": False},
@@ -62,17 +70,28 @@ PLACES: dict[str, Callable[[Any], Any]] = {
     "unevaluatedProperties": lambda s: {"allOf": [{"properties": {"q": True}}], "unevaluatedProperties": s},
     "not evaluated": lambda s: {"allOf": [s], "unevaluatedProperties": False},
     "not evaluated beside": lambda s: {**s, "unevaluatedProperties": {"type": "string"}},
-    "not evaluated, perhaps": lambda s: {"anyOf": [{**s, "properties": {"q": True, "aa": True}}, True],
-                                         "unevaluatedProperties": {"type": "string"}},
-    "if, not evaluated": lambda s: {"if": {**s, "properties": {"q": True, "aa": True}},
-                                    "else": {"properties": {"x": True}}, "unevaluatedProperties": False},
-    "oneOf, not evaluated": lambda s: {"oneOf": [{**s, "properties": {"q": True}}, {"required": ["x"]}],
-                                       "unevaluatedProperties": False},
+    "not evaluated, perhaps": lambda s: {
+        "anyOf": [{**s, "properties": {"q": True, "aa": True}}, True],
+        "unevaluatedProperties": {"type": "string"},
+    },
+    "if, not evaluated": lambda s: {
+        "if": {**s, "properties": {"q": True, "aa": True}},
+        "else": {"properties": {"x": True}},
+        "unevaluatedProperties": False,
+    },
+    "oneOf, not evaluated": lambda s: {
+        "oneOf": [{**s, "properties": {"q": True}}, {"required": ["x"]}],
+        "unevaluatedProperties": False,
+    },
     "$ref": lambda s: {"$defs": {"s": s}, "$ref": "#/$defs/s"},
-    "$ref, both ways": lambda s: {"$defs": {"s": s}, "properties": {
-        "x": {"$ref": "#/$defs/s"}, "q": {"not": {"$ref": "#/$defs/s"}}}},
-    "$ref, recursive": lambda s: {"$defs": {"s": {"anyOf": [s, {"type": "array", "items": {"not": {"$ref": "#/$defs/s"}}}]}},
-                                  "$ref": "#/$defs/s"},
+    "$ref, both ways": lambda s: {
+        "$defs": {"s": s},
+        "properties": {"x": {"$ref": "#/$defs/s"}, "q": {"not": {"$ref": "#/$defs/s"}}},
+    },
+    "$ref, recursive": lambda s: {
+        "$defs": {"s": {"anyOf": [s, {"type": "array", "items": {"not": {"$ref": "#/$defs/s"}}}]}},
+        "$ref": "#/$defs/s",
+    },
     "enum beside": lambda s: {**s, "enum": ["aa", "ab", [1, 1], [1], {"aa": 1}, {"aa": "s"}, {"ab": 1}, 1]},
 }
 
@@ -92,9 +111,29 @@ def values() -> Iterator[Any]:
     flat += [{name: value} for name in names for value in members]
     flat += [{one: 1, other: value} for one, other in itertools.permutations(names, 2) for value in (1, "aa", "ab")]
     yield from flat
-    deep = ([1], [1, 1], [1, 2], {}, {"aa": 1}, {"aa": "aa"}, {"ab": 1}, {"q": 1}, {"q": "aa"}, {"x": 1, "q": 2}, ["ab"])
+    deep = (
+        [1],
+        [1, 1],
+        [1, 2],
+        {},
+        {"aa": 1},
+        {"aa": "aa"},
+        {"ab": 1},
+        {"q": 1},
+        {"q": "aa"},
+        {"x": 1, "q": 2},
+        ["ab"],
+    )
     for value in deep:
-        yield from ([value], [value, value], [1, value], {"x": value}, {"q": value}, {"aa": value}, {"xx": value, "x": 1})
+        yield from (
+            [value],
+            [value, value],
+            [1, value],
+            {"x": value},
+            {"q": value},
+            {"aa": value},
+            {"xx": value, "x": 1},
+        )
 
 
 def with_plain(schema: Any) -> Any:
@@ -110,33 +149,55 @@ def random_schema(rng: random.Random, depth: int = 3) -> Any:
 
     def one(left: int) -> Any:
         if left == 0 or rng.random() < 0.15:
-            return rng.choice((True, {"pattern": pattern()}, {"type": rng.choice(("string", "object", "array", "integer"))},
-                               {"maximum": 5}, {"required": [rng.choice(("q", "x", "aa"))]}, {"minItems": 1},
-                               {"patternProperties": {pattern(): {"type": "integer"}}}))
+            return rng.choice(
+                (
+                    True,
+                    {"pattern": pattern()},
+                    {"type": rng.choice(("string", "object", "array", "integer"))},
+                    {"maximum": 5},
+                    {"required": [rng.choice(("q", "x", "aa"))]},
+                    {"minItems": 1},
+                    {"patternProperties": {pattern(): {"type": "integer"}}},
+                )
+            )
         made: dict[str, Any] = {}
         for _ in range(rng.randint(1, 3)):
             match rng.randrange(16):
-                case 0: made["not"] = one(left - 1)
-                case 1: made["oneOf"] = [one(left - 1) for _ in range(rng.randint(1, 3))]
-                case 2: made["anyOf"] = [one(left - 1) for _ in range(rng.randint(1, 3))]
-                case 3: made["allOf"] = [one(left - 1) for _ in range(rng.randint(1, 2))]
+                case 0:
+                    made["not"] = one(left - 1)
+                case 1:
+                    made["oneOf"] = [one(left - 1) for _ in range(rng.randint(1, 3))]
+                case 2:
+                    made["anyOf"] = [one(left - 1) for _ in range(rng.randint(1, 3))]
+                case 3:
+                    made["allOf"] = [one(left - 1) for _ in range(rng.randint(1, 2))]
                 case 4:
                     made["if"] = one(left - 1)
                     for name in ("then", "else"):
                         if rng.random() < 0.7:
                             made[name] = one(left - 1)
-                case 5: made["properties"] = {name: one(left - 1) for name in rng.sample(("q", "x", "aa"), rng.randint(1, 2))}
-                case 6 | 7: made["patternProperties"] = {pattern(): one(left - 1) for _ in range(rng.randint(1, 2))}
-                case 8: made["additionalProperties"] = rng.choice((False, one(left - 1)))
-                case 9: made["propertyNames"] = one(left - 1)
-                case 10: made["dependentSchemas"] = {rng.choice(("q", "x")): one(left - 1)}
-                case 11 | 12: made["unevaluatedProperties"] = rng.choice((False, one(left - 1)))
+                case 5:
+                    made["properties"] = {
+                        name: one(left - 1) for name in rng.sample(("q", "x", "aa"), rng.randint(1, 2))
+                    }
+                case 6 | 7:
+                    made["patternProperties"] = {pattern(): one(left - 1) for _ in range(rng.randint(1, 2))}
+                case 8:
+                    made["additionalProperties"] = rng.choice((False, one(left - 1)))
+                case 9:
+                    made["propertyNames"] = one(left - 1)
+                case 10:
+                    made["dependentSchemas"] = {rng.choice(("q", "x")): one(left - 1)}
+                case 11 | 12:
+                    made["unevaluatedProperties"] = rng.choice((False, one(left - 1)))
                 case 13:
                     made["contains"] = one(left - 1)
                     if rng.random() < 0.5:
                         made["maxContains"] = 1
-                case 14: made[rng.choice(("items", "unevaluatedItems"))] = rng.choice((False, one(left - 1)))
-                case 15: made["pattern"] = pattern()
+                case 14:
+                    made[rng.choice(("items", "unevaluatedItems"))] = rng.choice((False, one(left - 1)))
+                case 15:
+                    made["pattern"] = pattern()
         return made
 
     return one(depth)

@@ -101,8 +101,11 @@ def test_schemas_at_random(options: dict[str, Any]) -> None:
 
 
 def test_an_unsatisfiable_schema_stays_one() -> None:
-    for schema in ({"pattern": BACK, "enum": [1], "type": "string"}, False,
-                   {"allOf": [{"pattern": BACK}, {"type": "string", "minLength": 2, "maxLength": 1}]}):
+    for schema in (
+        {"pattern": BACK, "enum": [1], "type": "string"},
+        False,
+        {"allOf": [{"pattern": BACK}, {"type": "string", "minLength": 2, "maxLength": 1}]},
+    ):
         with pytest.raises(tokfsm.UnsatisfiableSchemaError):
             relax(schema)
 
@@ -112,25 +115,49 @@ def test_an_unsatisfiable_schema_stays_one() -> None:
 
 def test_what_is_kept() -> None:
     """Beside what is left out, everything holds on."""
-    automaton = relax({"type": "object", "properties": {"x": {"type": "string", "pattern": BACK, "maxLength": 2},
-                                                        "q": {"not": {"const": 1}}}, "additionalProperties": False})
+    automaton = relax(
+        {
+            "type": "object",
+            "properties": {"x": {"type": "string", "pattern": BACK, "maxLength": 2}, "q": {"not": {"const": 1}}},
+            "additionalProperties": False,
+        }
+    )
     assert listed(automaton) == [("/properties/x/pattern", "pattern")]
     m = automaton.matcher()
-    for text, wanted in (('{"x":"aa"}', True), ('{"x":"ab"}', True), ('{"x":"aaa"}', False), ('{"x":1}', False),
-                         ('{"q":1}', False), ('{"q":2}', True), ('{"z":1}', False)):
+    for text, wanted in (
+        ('{"x":"aa"}', True),
+        ('{"x":"ab"}', True),
+        ('{"x":"aaa"}', False),
+        ('{"x":1}', False),
+        ('{"q":1}', False),
+        ('{"q":2}', True),
+        ('{"z":1}', False),
+    ):
         assert m.check_bytes(text.encode())[1] == wanted, text
 
 
 def test_names_by_a_pattern_left_out() -> None:
     """May be what the pattern says or what all others are, but nothing else."""
-    schema = {"type": "object", "properties": {"q": {"const": 0}}, "patternProperties": {BACK: {"type": "integer"}, "^z": {"const": 3}},
-              "additionalProperties": {"type": "null"}}
+    schema = {
+        "type": "object",
+        "properties": {"q": {"const": 0}},
+        "patternProperties": {BACK: {"type": "integer"}, "^z": {"const": 3}},
+        "additionalProperties": {"type": "null"},
+    }
     automaton = relax(schema)
-    assert listed(automaton) == [(f"/patternProperties/{BACK}", "patternProperties"),
-                                 ("/additionalProperties", "additionalProperties")]
+    assert listed(automaton) == [
+        (f"/patternProperties/{BACK}", "patternProperties"),
+        ("/additionalProperties", "additionalProperties"),
+    ]
     m = automaton.matcher()
-    for text, wanted in (('{"aa":1}', True), ('{"aa":"s"}', False), ('{"ab":null}', True), ('{"q":1}', False), ('{"z":3}', True),
-                         ('{"z":1}', False)):
+    for text, wanted in (
+        ('{"aa":1}', True),
+        ('{"aa":"s"}', False),
+        ('{"ab":null}', True),
+        ('{"q":1}', False),
+        ('{"z":3}', True),
+        ('{"z":1}', False),
+    ):
         assert m.check_bytes(text.encode())[1] == wanted, text
 
 
@@ -140,7 +167,12 @@ def test_around_a_cause() -> None:
     cases: list[tuple[Any, list[str], str, str]] = [
         ({"not": s, "type": "string", "allOf": [{"not": {"const": "q"}}]}, ["/not"], '"aa"', '"q"'),
         ({"oneOf": [s, {"type": "integer"}]}, ["/oneOf", "/oneOf/0/pattern"], '"q"', "null"),
-        ({"oneOf": [s, {"type": "integer"}], "anyOf": [{"const": "aa"}, {"const": 1}]}, ["/oneOf", "/oneOf/0/pattern"], "1", '"ab"'),
+        (
+            {"oneOf": [s, {"type": "integer"}], "anyOf": [{"const": "aa"}, {"const": 1}]},
+            ["/oneOf", "/oneOf/0/pattern"],
+            "1",
+            '"ab"',
+        ),
         ({"if": s, "then": {"const": "q"}, "else": {"type": "null"}}, ["/if", "/if/pattern"], "null", '"p"'),
         ({"if": {"const": "q"}, "then": s}, ["/then/pattern"], '"q"', '"'),
         ({"type": "array", "contains": s, "maxContains": 1}, ["/contains/pattern", "/maxContains"], '["x","y"]', "[]"),
@@ -155,9 +187,14 @@ def test_around_a_cause() -> None:
 
 
 def test_both_ways_through_a_reference() -> None:
-    schema = {"$defs": {"s": {"type": "string", "pattern": BACK}, "t": {"type": "string", "maxLength": 1}},
-              "properties": {"x": {"$ref": "#/$defs/s"}, "q": {"not": {"$ref": "#/$defs/s"}},
-                             "r": {"not": {"$ref": "#/$defs/t"}}}}
+    schema = {
+        "$defs": {"s": {"type": "string", "pattern": BACK}, "t": {"type": "string", "maxLength": 1}},
+        "properties": {
+            "x": {"$ref": "#/$defs/s"},
+            "q": {"not": {"$ref": "#/$defs/s"}},
+            "r": {"not": {"$ref": "#/$defs/t"}},
+        },
+    }
     automaton = relax(schema)
     assert listed(automaton) == [("/$defs/s/pattern", "pattern"), ("/properties/q/not", "not")]
     m = automaton.matcher()
@@ -165,7 +202,11 @@ def test_both_ways_through_a_reference() -> None:
 
 
 def test_what_nothing_leads_to_is_not_listed() -> None:
-    schema = {"$defs": {"s": {"pattern": BACK}}, "type": "object", "not": {"properties": {"x": {"not": {"$ref": "#/$defs/s"}}}}}
+    schema = {
+        "$defs": {"s": {"pattern": BACK}},
+        "type": "object",
+        "not": {"properties": {"x": {"not": {"$ref": "#/$defs/s"}}}},
+    }
     assert listed(relax(schema)) == [("/not", "not")]
     assert listed(relax({"$defs": {"s": {"pattern": BACK}}})) == []
     assert listed(relax({"type": "integer", "pattern": BACK})) == []  # says nothing: not refused either
@@ -175,56 +216,94 @@ def test_what_nothing_leads_to_is_not_listed() -> None:
 
 def test_items_that_must_not_differ() -> None:
     """uniqueItems is kept where it must hold, where only its failing cannot be honoured."""
-    schema = {"$defs": {"u": {"type": "array", "uniqueItems": True}}, "type": "object",
-              "properties": {"t": {"$ref": "#/$defs/u"}, "f": {"type": "array", "not": {"$ref": "#/$defs/u"}}}}
+    schema = {
+        "$defs": {"u": {"type": "array", "uniqueItems": True}},
+        "type": "object",
+        "properties": {"t": {"$ref": "#/$defs/u"}, "f": {"type": "array", "not": {"$ref": "#/$defs/u"}}},
+    }
     with pytest.raises(tokfsm.UnsupportedSchemaError):
         tokfsm.compile(schema, FEW)
     automaton = relax(schema, FEW)
     assert listed(automaton) == [("/properties/f/not", "not")]
     m = automaton.matcher()
-    for text, wanted in ((b'{"t":[1,2]}', True), (b'{"t":[1,1]}', False), (b'{"f":[1,1]}', True), (b'{"f":[1,2]}', True),
-                         (b'{"f":1}', False)):
+    for text, wanted in (
+        (b'{"t":[1,2]}', True),
+        (b'{"t":[1,1]}', False),
+        (b'{"f":[1,1]}', True),
+        (b'{"f":[1,2]}', True),
+        (b'{"f":1}', False),
+    ):
         assert m.check_bytes(text)[1] == wanted, text
 
 
 def test_several_refusals_of_items() -> None:
     u = {"type": "array", "uniqueItems": True, "contains": {"const": 1}}
-    schema = {"properties": {"a": u, "b": {"items": u}, "c": {"type": "array", "uniqueItems": True}},
-              "additionalProperties": {"type": "array", "minItems": 5000, "uniqueItems": True,
-                                       "items": {"type": "integer", "minimum": 0, "maximum": 9999}}}
+    schema = {
+        "properties": {"a": u, "b": {"items": u}, "c": {"type": "array", "uniqueItems": True}},
+        "additionalProperties": {
+            "type": "array",
+            "minItems": 5000,
+            "uniqueItems": True,
+            "items": {"type": "integer", "minimum": 0, "maximum": 9999},
+        },
+    }
     automaton = relax(schema)
     assert [one.pointer for one in automaton.relaxed] == [
-        "/properties/a/uniqueItems", "/properties/b/items/uniqueItems", "/additionalProperties/uniqueItems"]
+        "/properties/a/uniqueItems",
+        "/properties/b/items/uniqueItems",
+        "/additionalProperties/uniqueItems",
+    ]
     m = automaton.matcher()
-    assert m.check_bytes(b'{"a":[1,1]}')[1] and not m.check_bytes(b'{"a":[2]}')[1] and not m.check_bytes(b'{"c":[1,1]}')[1]
+    assert (
+        m.check_bytes(b'{"a":[1,1]}')[1] and not m.check_bytes(b'{"a":[2]}')[1] and not m.check_bytes(b'{"c":[1,1]}')[1]
+    )
 
 
-@pytest.mark.parametrize("pattern", [r"(a)\1", r"(?<n>a)\k<n>", "a++", "(?>a)", r"\p{Nowhere}", r"\hx", r"(?<=(?=a)a)", r"\pL"])
+@pytest.mark.parametrize(
+    "pattern", [r"(a)\1", r"(?<n>a)\k<n>", "a++", "(?>a)", r"\p{Nowhere}", r"\hx", r"(?<=(?=a)a)", r"\pL"]
+)
 def test_all_that_patterns_are_refused_for(pattern: str) -> None:
-    for schema, pointer in (({"pattern": pattern}, "/pattern"), ({"patternProperties": {pattern: False}}, "/patternProperties")):
+    for schema, pointer in (
+        ({"pattern": pattern}, "/pattern"),
+        ({"patternProperties": {pattern: False}}, "/patternProperties"),
+    ):
         with pytest.raises(tokfsm.UnsupportedSchemaError) as refusal:
             tokfsm.compile(schema, BYTES)
         (one,) = relax(schema).relaxed
-        assert one.pointer.startswith(pointer) and one == (refusal.value.pointer, refusal.value.keyword, str(refusal.value))
+        assert one.pointer.startswith(pointer) and one == (
+            refusal.value.pointer,
+            refusal.value.keyword,
+            str(refusal.value),
+        )
 
 
 # ---- vocabularies ----
 
-CORE = {f"https://json-schema.org/draft/2020-12/vocab/{name}": True
-        for name in ("core", "applicator", "validation", "unevaluated", "meta-data")}
+CORE = {
+    f"https://json-schema.org/draft/2020-12/vocab/{name}": True
+    for name in ("core", "applicator", "validation", "unevaluated", "meta-data")
+}
 
 
 def test_unknown_vocabularies() -> None:
     """Their keywords say nothing where that is wider; where it is not, what is around them is loosened."""
-    meta = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "u:m",
-            "$vocabulary": {**CORE, "u:what": True, "u:else": False}}
+    meta = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "u:m",
+        "$vocabulary": {**CORE, "u:what": True, "u:else": False},
+    }
     cases: list[tuple[Any, list[str], str, str]] = [
         ({"title": "t", "type": "integer", "what": 1}, [], "1", '"s"'),
         ({"not": {"type": "integer", "title": "t"}}, [], '"s"', "1"),
         ({"not": {"type": "integer", "what": 1}}, ["/not"], "1", "x"),
         ({"oneOf": [{"minimum": 1, "what": 1}, {"maximum": 2}]}, ["/oneOf"], "1", "x"),
         ({"type": "object", "what": [], "unevaluatedProperties": False}, ["/unevaluatedProperties"], '{"x":1}', "1"),
-        ({"type": "object", "properties": {"x": {"what": 1}}, "unevaluatedProperties": False}, [], '{"x":1}', '{"y":1}'),
+        (
+            {"type": "object", "properties": {"x": {"what": 1}}, "unevaluatedProperties": False},
+            [],
+            '{"x":1}',
+            '{"y":1}',
+        ),
         ({"allOf": [{"what": []}], "unevaluatedItems": False}, ["/unevaluatedItems"], "[1]", "x"),
     ]
     for schema, pointers, taken, refused in cases:
@@ -241,14 +320,17 @@ def test_unknown_vocabularies() -> None:
 # ---- what stays an error ----
 
 
-@pytest.mark.parametrize(("schema", "error"), [
-    ({"$schema": "http://json-schema.org/draft-03/schema#"}, tokfsm.UnsupportedSchemaError),
-    ({"$ref": "#/nowhere"}, tokfsm.SchemaError),
-    ({"not": {"pattern": BACK, "minLength": -1}}, tokfsm.SchemaError),
-    ({"pattern": "["}, tokfsm.SchemaError),
-    ({"properties": {"x": {"pattern": BACK}, "y": {"pattern": "("}}}, tokfsm.SchemaError),
-    ({"not": {"pattern": BACK, "items": {"$ref": "u:unknown"}}}, tokfsm.SchemaError),
-])
+@pytest.mark.parametrize(
+    ("schema", "error"),
+    [
+        ({"$schema": "http://json-schema.org/draft-03/schema#"}, tokfsm.UnsupportedSchemaError),
+        ({"$ref": "#/nowhere"}, tokfsm.SchemaError),
+        ({"not": {"pattern": BACK, "minLength": -1}}, tokfsm.SchemaError),
+        ({"pattern": "["}, tokfsm.SchemaError),
+        ({"properties": {"x": {"pattern": BACK}, "y": {"pattern": "("}}}, tokfsm.SchemaError),
+        ({"not": {"pattern": BACK, "items": {"$ref": "u:unknown"}}}, tokfsm.SchemaError),
+    ],
+)
 def test_what_stays_an_error(schema: Any, error: type[tokfsm.SchemaError]) -> None:
     with pytest.raises(error) as caught:
         relax(schema)
@@ -260,7 +342,10 @@ def test_limits_hold() -> None:
     with pytest.raises(tokfsm.LimitError):
         relax({"prefixItems": [u] * 1000}, limits=tokfsm.Limits(work_units=1_000_000))
     with pytest.raises(tokfsm.LimitError):
-        relax({"properties": {f"n{i}": {"pattern": BACK} for i in range(20_000)}}, limits=tokfsm.Limits(work_units=10_000_000))
+        relax(
+            {"properties": {f"n{i}": {"pattern": BACK} for i in range(20_000)}},
+            limits=tokfsm.Limits(work_units=10_000_000),
+        )
 
 
 # ---- where nothing is refused, and what is kept ----
