@@ -21,14 +21,14 @@ ROOT = Path(__file__).resolve().parent
 SOURCES = {
     "base": "alloc budget lock sha256 status",
     "vocab": "facts groups json_follow pack_build pack_file string_table traces trie",
-    "schema": "decimal dialect documents ir keywords keywords_typed metaschemas pointer refs resources scope tape "
-              "tape_names tape_value uri",
+    "schema": "decimal dialect documents ir keywords keywords_typed metaschemas pointer record_graph refs "
+              "relax relax_list resources scope tape tape_names tape_value uri",
     "regex": "charset escape formats parse unicode_names unicode_runs",
     "automaton": "atoms classes dfa formula intern lengths program shortest",
-    "engine": "automaton bound bound_members bound_names budget_mask cache content content_cost counters edits emitted frames glance "
-              "items items_plan machine mask match members_plan name_content name_cost options plan reach room safe search "
-              "spelling step step_string text unique walk walk_content walk_literals "
-              "walk_safe walk_traces",
+    "engine": "automaton bound bound_members bound_names budget_mask cache content content_cost counters "
+              "edits emitted frames glance items items_plan machine mask match members_plan name_content "
+              "name_cost options plan reach room safe search spelling step step_string text unique walk "
+              "walk_content walk_literals walk_safe walk_traces",
     "lower": "alike alternatives build choices content_states cost count domain equal_items evaluate expand "
              "explore hopeless kinds literals name_classes names negate negate_unevaluated number_facts "
              "number_states numbers obligations patterns prune satisfiable strings unevaluated values witnesses",

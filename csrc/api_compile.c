@@ -36,6 +36,16 @@ static tokfsm_statistics statistics_of(const tokfsm_automaton *automaton)
     return s;
 }
 
+/* The list of what was loosened, as the automaton hands it out. */
+static tokfsm_status keep_relaxed(tokfsm_automaton *automaton, const tf_relax *relax,
+                                  tf_budget *budget, tokfsm_error *err)
+{
+    char *text = NULL;
+    size_t n_bytes = 0;
+    TF_TRY(tf_relax_text(relax, &tf_build_of(automaton->machine)->tape, budget, &text, &n_bytes, err));
+    return n_bytes == 0 ? TOKFSM_OK : tf_automaton_set_relaxed(automaton, text, n_bytes, err);
+}
+
 tokfsm_status tokfsm_compile(const uint8_t *schema, size_t n_bytes,
                              const tokfsm_resource *resources, size_t n_resources,
                              tokfsm_pack *pack, const uint32_t *stop_ids, size_t n_stop_ids,
@@ -51,8 +61,6 @@ tokfsm_status tokfsm_compile(const uint8_t *schema, size_t n_bytes,
     if (options != NULL)
         chosen = *options;
     TF_TRY(tf_options_check(&chosen, err));
-    if (chosen.unsupported == TOKFSM_UNSUPPORTED_RELAX)
-        return tf_fail(err, TOKFSM_E_UNSUPPORTED, "unsupported=\"relax\" is not supported");
     tokfsm_limits bounds;
     tokfsm_limits_default(&bounds);
     if (limits != NULL)
@@ -75,6 +83,8 @@ tokfsm_status tokfsm_compile(const uint8_t *schema, size_t n_bytes,
     tokfsm_status status = tf_stop_ids_copy(&a, pack, stop_ids, n_stop_ids, &made->stop_ids,
                                             &made->n_stop_ids, err);
     tf_build *b = NULL;
+    tf_relax relax;
+    tf_relax_begin(&relax, &a);
     if (status == TOKFSM_OK) {
         made->schema = tf_allocate(&a, n_bytes);
         b = tf_allocate(&a, sizeof *b);
@@ -86,17 +96,23 @@ tokfsm_status tokfsm_compile(const uint8_t *schema, size_t n_bytes,
             memcpy(made->schema, schema, n_bytes);
         made->n_schema_bytes = n_bytes;
         status = tf_build_init(b, schema, n_bytes, resources, n_resources, pack, made->stop_ids,
-                               made->n_stop_ids, &chosen, &a, &bounds, &budget, err);
+                               made->n_stop_ids, &chosen, &a, &bounds,
+                               chosen.unsupported == TOKFSM_UNSUPPORTED_RELAX ? &relax : NULL,
+                               &budget, err);
     }
-    if (status != TOKFSM_OK) {
+    if (status == TOKFSM_OK) {
+        made->machine = &b->machine;
+        made->free_machine = free_build;
+        status = keep_relaxed(made, &relax, &budget, err);
+    } else {
         tf_release(&a, b);
-        tf_automaton_release(made);
-        return status;
     }
-    made->machine = &b->machine;
-    made->free_machine = free_build;
-    *automaton = made;
-    return TOKFSM_OK;
+    tf_relax_end(&relax);
+    if (status == TOKFSM_OK)
+        *automaton = made;
+    else
+        tf_automaton_release(made);
+    return status;
 }
 
 tokfsm_status tokfsm_automaton_precompile(tokfsm_automaton *automaton, const tokfsm_cancel *cancel,

@@ -47,6 +47,12 @@ const uint8_t *tokfsm_automaton_schema(const tokfsm_automaton *automaton, size_t
     return automaton->schema;
 }
 
+const tokfsm_relaxed *tokfsm_automaton_relaxed(const tokfsm_automaton *automaton, size_t *n)
+{
+    *n = automaton->n_relaxed;
+    return automaton->relaxed;
+}
+
 const uint32_t *tokfsm_automaton_stop_ids(const tokfsm_automaton *automaton, size_t *n_ids)
 {
     *n_ids = automaton->n_stop_ids;

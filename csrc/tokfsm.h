@@ -158,7 +158,7 @@ TOKFSM_API void tokfsm_bytes_free(const tokfsm_allocator *allocator, uint8_t *by
 #define TOKFSM_FORMAT_ASSERT 0u
 #define TOKFSM_FORMAT_ANNOTATE 1u
 #define TOKFSM_UNSUPPORTED_ERROR 0u
-#define TOKFSM_UNSUPPORTED_RELAX 1u
+#define TOKFSM_UNSUPPORTED_RELAX 1u /* leave it out; tokfsm_automaton_relaxed lists it */
 #define TOKFSM_DRAFT_AUTO 0u /* by $schema, else 2020-12 */
 #define TOKFSM_DRAFT_4 4u
 #define TOKFSM_DRAFT_6 6u
@@ -265,6 +265,16 @@ TOKFSM_API void tokfsm_automaton_statistics(const tokfsm_automaton *automaton,
 /** Schema text as compiled, other documents left out; borrowed; NULL if the artifact left it out. */
 TOKFSM_API const uint8_t *tokfsm_automaton_schema(const tokfsm_automaton *automaton,
                                                   size_t *n_bytes);
+/* What unsupported="relax" loosened, so that the language is wider than the schema's. */
+typedef struct tokfsm_relaxed {
+    const char *pointer; /* JSON Pointer of the keyword, as in tokfsm_error */
+    const char *keyword;
+    const char *reason;  /* one line, UTF-8 */
+} tokfsm_relaxed;
+
+/** All of it, in the order of the schema's text; borrowed. *n is 0 where nothing was. */
+TOKFSM_API const tokfsm_relaxed *tokfsm_automaton_relaxed(const tokfsm_automaton *automaton,
+                                                          size_t *n);
 /** Default stop set; borrowed. */
 TOKFSM_API const uint32_t *tokfsm_automaton_stop_ids(const tokfsm_automaton *automaton,
                                                      size_t *n_ids);

@@ -29,7 +29,7 @@ from tokfsm import _core
 
 N_MUTATIONS = int(os.environ.get("TOKFSM_ARTIFACT_MUTATIONS", "4000"))
 HEADER, ENTRY, ALIGN = 256, 24, 64
-STOP_IDS, MACHINE, TEXT, SCHEMA, PACK = 1, 2, 3, 4, 5
+STOP_IDS, MACHINE, TEXT, SCHEMA, PACK, RELAXED = 1, 2, 3, 4, 5, 6
 NONE = 0xFFFFFFFF
 
 BYTES: list[bytes | None] = [bytes([b]) for b in range(256)]
@@ -113,6 +113,25 @@ def test_the_file_is_as_documented(vocab: tokfsm.Vocabulary) -> None:
     assert put_together(data, sections) == data, "sections follow one another, padded with zeros"
     again = _core.Automaton.open(data, None, None)
     assert again.save(True) == data and again.schema == sections[SCHEMA]
+
+
+def test_the_list_of_what_was_relaxed(vocab: tokfsm.Vocabulary) -> None:
+    schema = {"not": {"pattern": "(x)\\1"}, "items": {"format": "regex"}}
+    data = tokfsm.compile(schema, vocab, unsupported="relax").to_bytes()
+    sections = sections_of(data)
+    assert list(sections) == [STOP_IDS, MACHINE, TEXT, SCHEMA, PACK, RELAXED]
+    texts = sections[RELAXED].decode().split("\0")
+    assert texts[:2] == ["/not", "not"] and texts[3:5] == ["/items/format", "format"] and texts[6:] == [""]
+    assert struct.unpack_from("<I", data, 132) == (1,)
+
+    def opened(section: bytes) -> Any:
+        return _core.Automaton.open(put_together(data, {**sections, RELAXED: section}), None, None)
+
+    assert opened(sections[RELAXED]).save(True) == data
+    assert opened(b"").relaxed() == [] and opened(b"\0\0\0").relaxed() == [("", "", "")]
+    assert opened(b"a\0\xff\0c\0").relaxed() == [("a", "\ufffd", "c")]
+    for section in (b"\0", b"\0\0", b"a\0b\0c", b"a\0b\0c\0d", b"a\0b\0c\0d\0", b"abc"):
+        refused(put_together(data, {**sections, RELAXED: section}))
 
 
 # ---- files that are none, or cut off, or altered --------------------------------------

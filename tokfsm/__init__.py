@@ -4,7 +4,7 @@ Re-exports only; importing it pulls in NumPy and nothing heavier.
 """
 
 from tokfsm._core import Cancel, Matcher
-from tokfsm.automaton import Automaton, load
+from tokfsm.automaton import Automaton, Relaxed, load
 from tokfsm.bitmask import Bitmask, allocate_token_bitmask, apply_token_bitmask_inplace
 from tokfsm.compiler import Limits, compile
 from tokfsm.errors import (
@@ -47,6 +47,7 @@ __all__ = [
     "Matcher",
     "PackMissingError",
     "RangeError",
+    "Relaxed",
     "SchemaError",
     "TokfsmError",
     "UnsatisfiableSchemaError",

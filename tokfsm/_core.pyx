@@ -305,6 +305,12 @@ cdef class Automaton:
         cdef const uint8_t *text = c.tokfsm_automaton_schema(self._handle, &n)
         return None if text == NULL else (<const char *>text)[:n]
 
+    def relaxed(self):
+        cdef size_t n
+        cdef const c.tokfsm_relaxed *listed = c.tokfsm_automaton_relaxed(self._handle, &n)
+        return [tuple([(<bytes>text).decode("utf-8", "replace") for text in
+                       (listed[i].pointer, listed[i].keyword, listed[i].reason)]) for i in range(n)]
+
     def options(self):
         cdef c.tokfsm_options o
         c.tokfsm_automaton_options(self._handle, &o)

@@ -151,6 +151,13 @@ cdef extern from "tokfsm.h" nogil:
                                      tokfsm_statistics *statistics) noexcept
     const uint8_t *tokfsm_automaton_schema(const tokfsm_automaton *automaton,
                                            size_t *n_bytes) noexcept
+    ctypedef struct tokfsm_relaxed:
+        const char *pointer
+        const char *keyword
+        const char *reason
+
+    const tokfsm_relaxed *tokfsm_automaton_relaxed(const tokfsm_automaton *automaton,
+                                                   size_t *n) noexcept
     const uint32_t *tokfsm_automaton_stop_ids(const tokfsm_automaton *automaton,
                                               size_t *n_ids) noexcept
 

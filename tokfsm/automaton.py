@@ -6,13 +6,13 @@ import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from tokfsm import _core, pack_cache
 from tokfsm.errors import ArtifactError, PackMissingError, TokfsmError, VocabularyMismatchError
 from tokfsm.vocabulary import Vocabulary
 
-__all__ = ["OPTION_CODES", "Automaton", "load"]
+__all__ = ["OPTION_CODES", "Automaton", "Relaxed", "load"]
 
 # Values of the options as the C header numbers them.
 OPTION_CODES: dict[str, dict[Any, int]] = {
@@ -26,6 +26,23 @@ OPTION_CODES: dict[str, dict[Any, int]] = {
     "draft": {None: 0, "4": 4, "6": 6, "7": 7, "2019-09": 8, "2020-12": 9},
 }
 _UNBOUNDED = 0xFFFFFFFF
+
+
+class Relaxed(NamedTuple):
+    """What ``unsupported="relax"`` loosened, and why.
+
+    Attributes
+    ----------
+    pointer : str
+        Of the keyword, as in `SchemaError.pointer`.
+    keyword : str
+        The keyword that is left out, or asks less than it says.
+    reason : str
+    """
+
+    pointer: str
+    keyword: str
+    reason: str
 
 
 @final
@@ -112,6 +129,15 @@ class Automaton:
     def schema(self) -> bytes | None:
         """The schema's text as compiled; None if the artifact does not have it."""
         return self._handle.schema
+
+    @property
+    def relaxed(self) -> tuple[Relaxed, ...]:
+        """What ``unsupported="relax"`` loosened, in the order of the schema's text.
+
+        Empty: every mask is exact. Else the language is wider than the schema's: all that is valid
+        can be generated, and what is not valid only by these keywords can be too.
+        """
+        return tuple(Relaxed(*one) for one in self._handle.relaxed())
 
     @property
     def options(self) -> dict[str, Any]:

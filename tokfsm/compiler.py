@@ -83,7 +83,9 @@ def compile(  # noqa: A001 - the field's word
     max_digits : int
         Most digits of the integer part, of the fraction and of the exponent, each.
     format : {"assert", "annotate"}
-    unsupported : {"error"}
+    unsupported : {"error", "relax"}
+        What happens to a keyword that cannot be honoured exactly: an error, or it is left out, so
+        that the language gets wider, never narrower, and `Automaton.relaxed` lists it.
     draft : {"4", "6", "7", "2019-09", "2020-12"}
         Default: by ``$schema``, else 2020-12.
     resources : mapping of str to schema
@@ -98,7 +100,8 @@ def compile(  # noqa: A001 - the field's word
         The schema is not valid, or a reference leads nowhere; ``.pointer`` says where: in a
         document of `resources`, behind its URI and ``#``.
     UnsupportedSchemaError
-        A keyword would have to be loosened; ``.keyword`` and ``.pointer`` say which.
+        A keyword would have to be loosened; ``.keyword`` and ``.pointer`` say which. With
+        ``unsupported="relax"``: the schema is of a draft before draft 4.
     UnsatisfiableSchemaError
         No value can be written with this vocabulary.
     LimitError, CancelledError

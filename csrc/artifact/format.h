@@ -35,7 +35,9 @@ enum {
     TF_S_MACHINE = 2,  /* 32-bit words; see docs/format.md */
     TF_S_TEXT = 3,     /* decoded texts of literals and names, one after the other */
     TF_S_SCHEMA = 4,   /* schema text; absent where it was left out */
-    TF_S_PACK = 5      /* vocabulary pack file; absent where it was not embedded */
+    TF_S_PACK = 5,     /* vocabulary pack file; absent where it was not embedded */
+    TF_S_RELAXED = 6   /* texts, each with its NUL: pointer, keyword and reason of all that was
+                          relaxed; absent where nothing was */
 };
 
 /* A reference in the machine section: index + 1, or 0 for none. */

@@ -75,8 +75,8 @@ static tokfsm_status check_sum(const uint8_t *bytes, size_t n_bytes, tokfsm_erro
 }
 
 typedef struct sections {
-    const uint8_t *bytes[6]; /* by TF_S_*; NULL: absent */
-    size_t n_bytes[6];
+    const uint8_t *bytes[7]; /* by TF_S_*; NULL: absent */
+    size_t n_bytes[7];
 } sections;
 
 static tokfsm_status find_sections(const uint8_t *bytes, size_t n_bytes, sections *found,
@@ -91,7 +91,7 @@ static tokfsm_status find_sections(const uint8_t *bytes, size_t n_bytes, section
         const uint8_t *entry = bytes + TF_HEADER_BYTES + (size_t)i * TF_SECTION_BYTES;
         uint32_t id = tf_le32_load(entry);
         uint64_t offset = load64(entry + 8), size = load64(entry + 16);
-        if (id <= last || id > TF_S_PACK || offset < end || offset % TF_SECTION_ALIGN != 0 ||
+        if (id <= last || id > TF_S_RELAXED || offset < end || offset % TF_SECTION_ALIGN != 0 ||
             offset > n_bytes || size > n_bytes - offset)
             return corrupt(err, "the artifact is damaged: its section table is wrong");
         last = id;
@@ -159,6 +159,13 @@ static tokfsm_status read_all(const uint8_t *bytes, const sections *s, tokfsm_au
         if (made->schema == NULL)
             return tf_fail(err, TOKFSM_E_NOMEM, "no memory for an artifact");
         memcpy(made->schema, s->bytes[TF_S_SCHEMA], made->n_schema_bytes);
+    }
+    if (s->bytes[TF_S_RELAXED] != NULL) {
+        char *relaxed = tf_allocate(&made->allocator, s->n_bytes[TF_S_RELAXED]);
+        if (relaxed == NULL)
+            return tf_fail(err, TOKFSM_E_NOMEM, "no memory for an artifact");
+        memcpy(relaxed, s->bytes[TF_S_RELAXED], s->n_bytes[TF_S_RELAXED]);
+        TF_TRY(tf_automaton_set_relaxed(made, relaxed, s->n_bytes[TF_S_RELAXED], err));
     }
     return tf_machine_read(&f->machine, s->bytes[TF_S_MACHINE], s->n_bytes[TF_S_MACHINE], text,
                            s->n_bytes[TF_S_TEXT], &f->arena, &f->statistics, err);

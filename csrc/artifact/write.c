@@ -320,7 +320,7 @@ tokfsm_status tf_artifact_write(const tokfsm_automaton *automaton, bool embed_pa
         put_machine(&machine, &text, &p, automaton->machine);
         for (size_t i = 0; i < automaton->n_stop_ids; i++)
             tf_put(&stops, automaton->stop_ids[i]);
-        section sections[5] = {
+        section sections[6] = {
             {TF_S_STOP_IDS, stops.bytes, stops.n},
             {TF_S_MACHINE, machine.bytes, machine.n},
             {TF_S_TEXT, text.bytes, text.n},
@@ -331,6 +331,9 @@ tokfsm_status tf_artifact_write(const tokfsm_automaton *automaton, bool embed_pa
         if (embed_pack)
             sections[n++] =
                 (section){TF_S_PACK, automaton->pack->image, automaton->pack->n_image_bytes};
+        if (automaton->n_relaxed > 0)
+            sections[n++] = (section){TF_S_RELAXED, (const uint8_t *)automaton->relaxed_text,
+                                      automaton->n_relaxed_bytes};
         put_file(&out, automaton, sections, n);
         ok = !stops.failed && !machine.failed && !text.failed && !out.failed;
     }

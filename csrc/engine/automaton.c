@@ -48,6 +48,32 @@ bool tf_stop_ids_have(const uint32_t *ids, size_t n, uint32_t id)
     return low < n && ids[low] == id;
 }
 
+tokfsm_status tf_automaton_set_relaxed(tokfsm_automaton *automaton, char *text, size_t n_bytes,
+                                       tokfsm_error *err)
+{
+    size_t n_texts = 0, n_needed;
+    automaton->relaxed_text = text;
+    automaton->n_relaxed_bytes = n_bytes;
+    for (size_t i = 0; i < n_bytes; i++)
+        n_texts += text[i] == '\0';
+    if (n_texts % 3 != 0 || (n_bytes > 0 && text[n_bytes - 1] != '\0'))
+        return tf_fail(err, TOKFSM_E_CORRUPT, "the list of what was relaxed is malformed");
+    if (!tf_size_mul_add(n_texts / 3, sizeof *automaton->relaxed, 0, &n_needed) ||
+        (automaton->relaxed = tf_allocate(&automaton->allocator, n_needed)) == NULL)
+        return tf_fail(err, TOKFSM_E_NOMEM, "no memory for the list of what was relaxed");
+    automaton->n_relaxed = n_texts / 3;
+    const char *at = text;
+    for (size_t i = 0; i < automaton->n_relaxed; i++) {
+        const char *texts[3];
+        for (size_t k = 0; k < 3; k++) {
+            texts[k] = at;
+            at += strlen(at) + 1;
+        }
+        automaton->relaxed[i] = (tokfsm_relaxed){texts[0], texts[1], texts[2]};
+    }
+    return TOKFSM_OK;
+}
+
 void tf_automaton_release(tokfsm_automaton *automaton)
 {
     if (automaton == NULL || atomic_fetch_sub(&automaton->references, 1) != 1)
@@ -58,5 +84,7 @@ void tf_automaton_release(tokfsm_automaton *automaton)
     tokfsm_pack_free(automaton->pack);
     tf_release(&a, automaton->stop_ids);
     tf_release(&a, automaton->schema);
+    tf_release(&a, automaton->relaxed);
+    tf_release(&a, automaton->relaxed_text);
     tf_release(&a, automaton);
 }

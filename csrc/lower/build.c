@@ -270,6 +270,10 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
     TF_TRY(tf_tape_read(&b->tape, schema, n_bytes, &m->limits, b->budget, &b->text_arena, b->err));
     TF_TRY(tf_ir_read(&b->ir, &b->tape, resources, n_resources, &m->options, &m->limits, b->budget,
                       &b->text_arena, b->err));
+    if (b->relax != NULL) {
+        TF_TRY(tf_patterns_unsupported(b));
+        TF_TRY(tf_relax_apply(b->relax, &b->ir, b->budget, b->err));
+    }
     if (b->ir.negates)
         TF_TRY(tf_alike_begin(b));
     TF_TRY(tf_unevaluated_begin(b));
@@ -290,14 +294,13 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
     if (m->unique != TF_UNIQUE_NEVER && !tf_cache_pairs(m, &b->arena))
         return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
     TF_TRY(make_root(b));
-    return b->ir.negates || m->unique == TF_UNIQUE_PLANNED ? tf_explore_containers(b) : TOKFSM_OK;
+    bool may_refuse = b->ir.negates || m->unique == TF_UNIQUE_PLANNED || tf_unique_beside_counts(&b->ir);
+    return may_refuse ? tf_explore_containers(b) : TOKFSM_OK;
 }
 
-tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes,
-                            const tokfsm_resource *resources, size_t n_resources,
-                            tokfsm_pack *pack, const uint32_t *stop_ids, size_t n_stop_ids,
-                            const tokfsm_options *options, const tokfsm_allocator *allocator,
-                            const tokfsm_limits *limits, tf_budget *budget, tokfsm_error *err)
+static void build_begin(tf_build *b, tokfsm_pack *pack, const tokfsm_options *options,
+                        const tokfsm_allocator *allocator, const tokfsm_limits *limits,
+                        tf_relax *relax, tf_budget *budget, tokfsm_error *err)
 {
     memset(b, 0, sizeof *b);
     tf_arena_init(&b->arena, allocator);
@@ -308,14 +311,50 @@ tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes,
     b->machine.allocator = *allocator;
     b->machine.names_pair = pack->traces->facts.names_pair;
     b->machine.hooks = &tf_build_hooks;
+    b->relax = relax;
     b->budget = budget;
     b->err = err;
-    tokfsm_status status = begin(b, schema, n_bytes, resources, n_resources, stop_ids, n_stop_ids);
-    b->budget = NULL;
-    b->err = NULL;
-    if (status != TOKFSM_OK)
+}
+
+/* After a refusal: whether it is known now what to leave out; *status if that fails. */
+static bool may_go_on(tf_build *b, tokfsm_status *status)
+{
+    if (b->relax == NULL || *status != TOKFSM_E_UNSUPPORTED || !b->refuses)
+        return false;
+    char reason[sizeof b->err->message];
+    memcpy(reason, b->err->message, sizeof reason);
+    size_t added;
+    tokfsm_status found = tf_relax_unique(b->relax, &b->ir, b->refused, b->classes, reason,
+                                          b->budget, &added, b->err);
+    *status = found == TOKFSM_OK ? *status : found;
+    return found == TOKFSM_OK && added > 0;
+}
+
+tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes,
+                            const tokfsm_resource *resources, size_t n_resources,
+                            tokfsm_pack *pack, const uint32_t *stop_ids, size_t n_stop_ids,
+                            const tokfsm_options *options, const tokfsm_allocator *allocator,
+                            const tokfsm_limits *limits, tf_relax *relax, tf_budget *budget,
+                            tokfsm_error *err)
+{
+    tokfsm_error refusal = {0}; /* err is written only on failure */
+    for (;;) { /* once more after each refusal of uniqueItems: the records of each reading are alike */
+        build_begin(b, pack, options, allocator, limits, relax, budget, &refusal);
+        tokfsm_status status =
+            begin(b, schema, n_bytes, resources, n_resources, stop_ids, n_stop_ids);
+        bool again = may_go_on(b, &status);
+        b->relax = NULL;
+        b->budget = NULL;
+        b->err = NULL;
+        if (status == TOKFSM_OK)
+            return TOKFSM_OK;
         tf_build_free(b);
-    return status;
+        if (again)
+            continue;
+        if (err != NULL)
+            *err = refusal;
+        return status;
+    }
 }
 
 void tf_build_free(tf_build *b)

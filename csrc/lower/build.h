@@ -14,7 +14,7 @@
 #define TF_BUILD_H
 
 #include "../engine/machine.h"
-#include "../schema/ir.h"
+#include "../schema/relax.h"
 
 typedef uint32_t tf_obligation; /* index * 8 + tag */
 enum {
@@ -139,19 +139,26 @@ typedef struct tf_build {
     uint32_t scalar_node[3];        /* a tape node of null, false, true, or TF_TAPE_NONE; indexed
                                        by TF_JSON_* */
     uint32_t *classes;              /* [n_nodes], or NULL: alike.h */
+    uint32_t n_records;             /* schemas before any was made while expanding */
     uint8_t *marks;                 /* [n_schemas], or NULL: unevaluated.h */
     const uint32_t *stop_ids;       /* default stop set, sorted */
     size_t n_stop_ids;
+    tf_relax *relax;                /* of the compile in progress, with unsupported="relax" */
+    bool refuses;                   /* uniqueItems was refused: of the schema `refused`, or, where
+                                       some must fail, TF_NO_SCHEMA */
+    uint32_t refused;
 } tf_build;
 
 static inline tf_build *tf_build_of(tf_machine *m) { return (tf_build *)(void *)m; }
 
-/* Read the schema, refuse what must be refused, make the root position. */
+/* Read the schema, refuse what must be refused, make the root position. With `relax`, which is
+   begun and may be NULL, what would be refused is left out instead, and listed there. */
 tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes,
                             const tokfsm_resource *resources, size_t n_resources,
                             tokfsm_pack *pack, const uint32_t *stop_ids, size_t n_stop_ids,
                             const tokfsm_options *options, const tokfsm_allocator *allocator,
-                            const tokfsm_limits *limits, tf_budget *budget, tokfsm_error *err);
+                            const tokfsm_limits *limits, tf_relax *relax, tf_budget *budget,
+                            tokfsm_error *err);
 void tf_build_free(tf_build *b);
 
 /* NULL with *status set on failure; `b->budget` and `b->err` are those of the call. */
@@ -254,6 +261,8 @@ tokfsm_status tf_unique_kind(tf_build *b, const tf_alternative *const *alternati
 /* Refuse an alternative that both counts its items and compares them. */
 tokfsm_status tf_unique_uncounted(tf_build *b, const tf_alternative *alternative);
 uint32_t tf_unique_mode(const tf_ir *ir); /* TF_UNIQUE_* */
+/* Whether some array may be of the kind that tf_unique_uncounted refuses. */
+bool tf_unique_beside_counts(const tf_ir *ir);
 
 /* values.c */
 tokfsm_status tf_value_of(tf_build *b, tf_oset *const *osets, uint32_t n, const tf_value **value);

@@ -291,7 +291,12 @@ static tokfsm_status make_content(tf_build *b, const tf_content_spec *spec,
         return no_memory(b);
     b->contents.items[b->contents.n++] = c; /* before it has memory of its own */
     const tf_content_state *start;
-    TF_TRY(intern_state(b, c, tuple, 0, 0, &start));
+    status = intern_state(b, c, tuple, 0, 0, &start);
+    if (status != TOKFSM_OK) { /* without a start it must not be found */
+        tf_release(&b->arena.allocator, c->states.items);
+        b->contents.n--;
+        return status;
+    }
     c->content.start = start == &tf_content_dead ? NULL : start;
     return TOKFSM_OK;
 }

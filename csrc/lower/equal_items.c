@@ -114,13 +114,16 @@ tokfsm_status tf_unique_alternatives(tf_build *b, const tf_alternative *alternat
 
 static tokfsm_status refuse(tf_build *b, const tf_alternative *alternative, const char *why)
 {
+    b->refuses = true;
+    b->refused = TF_NO_SCHEMA;
     for (uint32_t i = 0; i < alternative->n_atoms; i++) {
         tf_obligation atom = alternative->atoms[i];
-        if (tf_obligation_tag(atom) == TF_HOLDS &&
-            b->ir.schemas[tf_obligation_index(atom)].unique_items)
-            return tf_fail_node(b->err, TOKFSM_E_UNSUPPORTED, &b->tape,
-                                b->ir.schemas[tf_obligation_index(atom)].node, "uniqueItems",
-                                "uniqueItems is not supported here: %s", why);
+        uint32_t id = tf_obligation_index(atom);
+        if (tf_obligation_tag(atom) != TF_HOLDS || !b->ir.schemas[id].unique_items)
+            continue;
+        b->refused = id;
+        return tf_fail_node(b->err, TOKFSM_E_UNSUPPORTED, &b->tape, b->ir.schemas[id].node,
+                            "uniqueItems", "uniqueItems is not supported here: %s", why);
     }
     /* Two items that must be equal: some schema with uniqueItems fails. */
     return tf_fail_node(b->err, TOKFSM_E_UNSUPPORTED, &b->tape, b->ir.schemas[b->ir.root].node,
@@ -227,6 +230,8 @@ static tokfsm_status refuse_missing_bytes(tf_build *b)
 {
     if (b->machine.bytes_complete)
         return TOKFSM_OK;
+    b->refuses = true;
+    b->refused = TF_NO_SCHEMA;
     uint32_t id = 0;
     while (id + 1 < b->ir.n_schemas && !b->ir.schemas[id].unique_items)
         id++;
@@ -288,4 +293,14 @@ uint32_t tf_unique_mode(const tf_ir *ir)
         several |= ir->schemas[i].min_items > 1;
     }
     return !unique ? TF_UNIQUE_NEVER : several ? TF_UNIQUE_PLANNED : TF_UNIQUE_FREE;
+}
+
+bool tf_unique_beside_counts(const tf_ir *ir)
+{
+    bool unique = false, counts = false;
+    for (uint32_t i = 0; i < ir->n_schemas; i++) {
+        unique |= ir->schemas[i].unique_items != 0;
+        counts |= ir->schemas[i].contains != TF_NO_SCHEMA;
+    }
+    return unique && counts;
 }

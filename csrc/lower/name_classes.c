@@ -270,7 +270,8 @@ tokfsm_status tf_name_classes_of(tf_build *b, const tf_alternative *const *alter
         if (list.all.n > 0)
             status = make_classes(b, &list, declared, n_declared, made);
     }
-    *classes = made;
+    if (status == TOKFSM_OK) /* an alternative keeps it */
+        *classes = made;
     tf_release(&b->arena.allocator, list.all.items);
     return status;
 }

@@ -99,7 +99,7 @@ tokfsm_status tf_oset_of(tf_build *b, const tf_obligation *items, uint32_t n, tf
 /* additional_properties="closed": the alternative has properties and says nothing of others. */
 static bool closed_by_option(const tf_build *b, const tf_alternative *alternative)
 {
-    if (b->machine.options.additional_properties != TOKFSM_ADDITIONAL_CLOSED)
+    if (b->machine.options.additional_properties != TOKFSM_ADDITIONAL_CLOSED || b->ir.unclosed)
         return false;
     bool has_properties = false;
     for (uint32_t i = 0; i < alternative->n_atoms; i++) {

@@ -38,6 +38,24 @@ tokfsm_status tf_pattern_intern(tf_build *b, const char *text, uint32_t n, uint3
 
 /* ---- what the schema says ---- */
 
+static tokfsm_status check_syntax(tf_build *b, const tf_name *text, tokfsm_error *err)
+{
+    tf_regex regex = {0};
+    tf_arena scratch;
+    tf_arena_init(&scratch, &b->arena.allocator);
+    tokfsm_status status = tf_parse_regex(&regex, text->text, text->n, &scratch, b->budget, err);
+    tf_arena_free(&scratch);
+    return status;
+}
+
+static const char no_regex[] =
+    "the format regex is not supported: the regular expressions are not a regular language";
+
+static bool is_regex(const tf_schema *s)
+{
+    return s->format.text != NULL && s->format.n == 5 && memcmp(s->format.text, "regex", 5) == 0;
+}
+
 /* Its syntax is looked at here, so that a refusal names keyword and pointer. */
 static tokfsm_status read_pattern(tf_build *b, const tf_name *text, uint32_t node,
                                   const char *keyword, uint32_t *pattern)
@@ -46,16 +64,51 @@ static tokfsm_status read_pattern(tf_build *b, const tf_name *text, uint32_t nod
     TF_TRY(tf_pattern_intern(b, text->text, text->n, pattern));
     if (b->patterns.n == n_before)
         return TOKFSM_OK;
-    tf_regex regex = {0};
     tokfsm_error err = {0};
-    tf_arena scratch;
-    tf_arena_init(&scratch, &b->arena.allocator);
-    tokfsm_status status = tf_parse_regex(&regex, text->text, text->n, &scratch, b->budget, &err);
-    tf_arena_free(&scratch);
+    tokfsm_status status = check_syntax(b, text, &err);
     if (status == TOKFSM_OK)
         return TOKFSM_OK;
     b->patterns.items[*pattern].n = UINT32_MAX; /* never met again */
     return tf_fail_node(b->err, status, &b->tape, node, keyword, "%.900s", err.message);
+}
+
+/* A cause if the pattern is one that is not supported. */
+static tokfsm_status look_at(tf_build *b, const tf_name *text, tf_cause cause)
+{
+    tokfsm_error err = {0};
+    tokfsm_status status = check_syntax(b, text, &err);
+    if (status == TOKFSM_E_UNSUPPORTED) {
+        cause.reason = err.message;
+        return tf_relax_add(b->relax, cause, b->err);
+    }
+    if (status == TOKFSM_OK || status == TOKFSM_E_SCHEMA)
+        return TOKFSM_OK; /* tf_patterns_read will say that it is invalid */
+    *b->err = err;
+    return status;
+}
+
+tokfsm_status tf_patterns_unsupported(tf_build *b)
+{
+    for (uint32_t id = 0; id < b->ir.n_schemas && !b->relax->looked; id++) {
+        const tf_schema *s = &b->ir.schemas[id];
+        for (uint32_t i = 0; i < s->n_pattern_properties; i++) {
+            const tf_pattern_property *p = &s->pattern_properties[i];
+            TF_TRY(look_at(b, &p->pattern, (tf_cause){TF_CAUSE_NAMES, id, p->node, i, NULL, NULL}));
+        }
+        if (s->foreign_node != TF_TAPE_NONE)
+            TF_TRY(tf_relax_add(b->relax, (tf_cause){TF_CAUSE_FOREIGN, id, s->foreign_node, 0, "", NULL},
+                                b->err));
+        if (!(s->types & TF_TYPE_STRING))
+            continue;
+        if (s->pattern.text != NULL)
+            TF_TRY(look_at(b, &s->pattern,
+                           (tf_cause){TF_CAUSE_PATTERN, id, s->pattern_node, 0, NULL, NULL}));
+        if (is_regex(s))
+            TF_TRY(tf_relax_add(b->relax, (tf_cause){TF_CAUSE_FORMAT, id, s->format_node, 0, no_regex, NULL},
+                                b->err));
+    }
+    b->relax->looked = true;
+    return TOKFSM_OK;
 }
 
 tokfsm_status tf_patterns_read(tf_build *b)
@@ -83,10 +136,9 @@ tokfsm_status tf_patterns_read(tf_build *b)
             TF_TRY(read_pattern(b, &s->pattern, s->pattern_node, "pattern", &b->pattern_of[id]));
         if (s->format.text == NULL)
             continue;
-        if (s->format.n == 5 && memcmp(s->format.text, "regex", 5) == 0)
+        if (is_regex(s))
             return tf_fail_node(b->err, TOKFSM_E_UNSUPPORTED, &b->tape, s->format_node, "format",
-                                "the format regex is not supported: the regular expressions "
-                                "are not a regular language");
+                                no_regex);
         const tf_format *format = tf_format_find(s->format.text, s->format.n);
         if (format == NULL)
             continue; /* unknown formats are annotations */

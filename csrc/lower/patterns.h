@@ -23,6 +23,9 @@ typedef struct tf_pattern_set {
     tf_dfa_language *language; /* [n + n_literals] */
 } tf_pattern_set;
 
+/* With unsupported="relax": causes in the schema records for what tf_patterns_read would refuse,
+   and for keywords of unknown vocabularies. They are looked for once. */
+tokfsm_status tf_patterns_unsupported(tf_build *b);
 /* Intern all patterns and formats of the schema records, and refuse what must be refused. */
 tokfsm_status tf_patterns_read(tf_build *b);
 void tf_patterns_free(tf_build *b);

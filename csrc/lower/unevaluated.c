@@ -121,6 +121,7 @@ tokfsm_status tf_unevaluated_begin(tf_build *b)
 {
     tf_ir *ir = &b->ir;
     bool asked = false;
+    b->n_records = ir->n_schemas;
     for (uint32_t i = 0; i < ir->n_schemas; i++)
         asked |= ir->schemas[i].unevaluated_properties != TF_NO_SCHEMA ||
                  ir->schemas[i].unevaluated_items != TF_NO_SCHEMA;
@@ -252,7 +253,7 @@ tokfsm_status tf_schema_of_any(tf_build *b, const uint32_t *list, uint32_t n, ui
             *id = i;
             return TOKFSM_OK;
         }
-    if (ir->n_schemas > ir->true_schema + MAX_MADE_SCHEMAS || ir->n_schemas >= ir->capacity)
+    if (ir->n_schemas >= b->n_records + MAX_MADE_SCHEMAS || ir->n_schemas >= ir->capacity)
         return tf_fail(b->err, TOKFSM_E_LIMIT, "over %d sets of contains beside unevaluatedItems",
                        MAX_MADE_SCHEMAS - 1);
     uint32_t *kept = tf_arena_take(&b->arena, n * sizeof *kept);

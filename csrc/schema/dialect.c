@@ -114,13 +114,54 @@ static tokfsm_status standard_draft(const tf_tape *tape, uint32_t value, uint32_
     return TOKFSM_OK;
 }
 
+/* Keywords of the applicator vocabularies, of annotations and of earlier drafts. */
+static const char *const others[] = {
+    "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "prefixItems",
+    "items", "additionalItems", "contains", "properties", "patternProperties",
+    "additionalProperties", "propertyNames", "dependencies", "definitions", "$id", "$schema",
+    "$ref", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor",
+    "$vocabulary", "$comment", "$defs", "title", "description", "default", "deprecated",
+    "readOnly", "writeOnly", "examples", "contentEncoding", "contentMediaType", "contentSchema",
+};
+
+uint32_t tf_dialect_foreign(tf_dialect dialect, const tf_tape *tape, uint32_t node)
+{
+    const tf_tape_node *nodes = tape->nodes;
+    for (uint32_t name = node + 1; name < nodes[node].next; name = nodes[name + 1].next) {
+        tf_span text = {nodes[name].text, nodes[name].n};
+        bool known = false;
+        for (size_t i = 0; i < sizeof others / sizeof *others && !known; i++)
+            known = is(text, others[i]) && tf_dialect_knows(dialect, others[i]);
+        for (size_t i = 0; i < sizeof keywords / sizeof *keywords && !known; i++)
+            known = is(text, keywords[i].name) && tf_dialect_knows(dialect, keywords[i].name);
+        if (!known)
+            return name;
+    }
+    return TF_TAPE_NONE;
+}
+
+/* With unsupported="relax": such a vocabulary is noted, once. */
+static tokfsm_status add_unmet(tf_documents *d, uint32_t node, tokfsm_error *err)
+{
+    for (uint32_t i = 0; i < d->n_unmet; i++)
+        if (d->unmet[i] == node)
+            return TOKFSM_OK;
+    if (!tf_arena_grow(d->arena, (void **)&d->unmet, d->n_unmet, &d->unmet_capacity, 4,
+                       sizeof *d->unmet))
+        return tf_fail(err, TOKFSM_E_NOMEM, "no memory for a vocabulary");
+    d->unmet[d->n_unmet++] = node;
+    return TOKFSM_OK;
+}
+
 /* `$vocabulary` of a metaschema (2020-12 Core §8.1.2): what is not in it says nothing. */
-static tokfsm_status read_vocabularies(const tf_tape *tape, uint32_t object, tf_dialect *dialect,
+static tokfsm_status read_vocabularies(tf_documents *d, uint32_t object, tf_dialect *dialect,
                                        tokfsm_error *err)
 {
+    const tf_tape *tape = d->tape;
     const tf_tape_node *nodes = tape->nodes;
     uint32_t bits = 0, draft = 0;
     bool has_core = false;
+    dialect->unmet = false;
     for (uint32_t name = object + 1; name < nodes[object].next; name = nodes[name + 1].next) {
         tf_span uri = {nodes[name].text, nodes[name].n};
         bool known = false;
@@ -134,9 +175,13 @@ static tokfsm_status read_vocabularies(const tf_tape *tape, uint32_t object, tf_
                 draft = vocabularies[i].draft;
             has_core |= vocabularies[i].core == 1;
         }
-        if (!known && nodes[name + 1].type == TF_JSON_TRUE)
+        if (known || nodes[name + 1].type != TF_JSON_TRUE)
+            continue;
+        if (!d->relaxes)
             return tf_fail_node(err, TOKFSM_E_UNSUPPORTED, tape, name + 1, "$vocabulary",
                                 "the vocabulary \"%.200s\" is required, but not supported", uri.text);
+        dialect->unmet = true;
+        TF_TRY(add_unmet(d, name + 1, err));
     }
     dialect->vocabularies = bits;
     if (draft != 0)
@@ -160,7 +205,7 @@ tokfsm_status tf_dialect_of(tf_documents *d, uint32_t node, tf_dialect fallback,
                                 "$schema must be a string");
         TF_TRY(standard_draft(d->tape, value, &draft, err));
         if (draft != 0) {
-            *dialect = (tf_dialect){draft, TF_VOCABULARY_ALL};
+            *dialect = (tf_dialect){draft, TF_VOCABULARY_ALL, false};
             return TOKFSM_OK;
         }
         /* Any other identifier names a metaschema that is given, or one that adds annotations. */
@@ -173,12 +218,14 @@ tokfsm_status tf_dialect_of(tf_documents *d, uint32_t node, tf_dialect fallback,
         uint32_t vocabulary = tf_tape_get(d->tape, root, "$vocabulary", 11);
         if (vocabulary != TF_TAPE_NONE && d->tape->nodes[vocabulary].type == TF_JSON_OBJECT) {
             tf_dialect read = fallback;
-            TF_TRY(read_vocabularies(d->tape, vocabulary, &read, err));
+            TF_TRY(read_vocabularies(d, vocabulary, &read, err));
             dialect->draft = read.draft;
             dialect->vocabularies = i == 0 ? read.vocabularies : TF_VOCABULARY_ALL;
+            dialect->unmet = i == 0 && read.unmet;
             return TOKFSM_OK;
         }
         dialect->vocabularies = TF_VOCABULARY_ALL;
+        dialect->unmet = false;
         node = root;
     }
     return TOKFSM_OK;

@@ -261,13 +261,15 @@ static tokfsm_status names_given(tf_documents *d, bool *given, tokfsm_error *err
     return TOKFSM_OK;
 }
 
-tokfsm_status tf_documents_begin(tf_documents *d, tf_tape *tape, uint32_t draft_option,
+tokfsm_status tf_documents_begin(tf_documents *d, tf_tape *tape, const tokfsm_options *options,
                                  const tokfsm_resource *given, size_t n_given,
                                  const tokfsm_limits *limits, tf_budget *budget, tf_arena *arena,
                                  tokfsm_error *err)
 {
+    uint32_t draft_option = options->draft;
     memset(d, 0, sizeof *d);
     d->tape = tape;
+    d->relaxes = options->unsupported == TOKFSM_UNSUPPORTED_RELAX;
     d->arena = arena;
     d->limits = limits;
     d->budget = budget;
@@ -282,7 +284,7 @@ tokfsm_status tf_documents_begin(tf_documents *d, tf_tape *tape, uint32_t draft_
         TF_TRY(add_given(d, i, err));
     d->all_read = n_given == 0;
     d->dialect = (tf_dialect){draft_option == TOKFSM_DRAFT_AUTO ? TOKFSM_DRAFT_2020_12 : draft_option,
-                              TF_VOCABULARY_ALL};
+                              TF_VOCABULARY_ALL, false};
     bool heeded = draft_option == TOKFSM_DRAFT_AUTO;
     if (!heeded) /* $schema then says nothing but which vocabularies, if its metaschema is given */
         TF_TRY(names_given(d, &heeded, err));

@@ -22,6 +22,7 @@ enum {
 typedef struct tf_dialect {
     uint32_t draft;        /* TOKFSM_DRAFT_*, never AUTO */
     uint32_t vocabularies; /* TF_VOCABULARY_* */
+    bool unmet; /* with unsupported="relax": it requires a vocabulary that is not supported */
 } tf_dialect;
 
 #define TF_NO_RESOURCE UINT32_MAX
@@ -52,6 +53,9 @@ typedef struct tf_documents {
     size_t n_given;
     bool all_read; /* of the given ones */
     tf_dialect dialect; /* of the schema's own document */
+    bool relaxes;       /* unsupported="relax" */
+    uint32_t *unmet;    /* then: nodes of vocabularies that are required, but not supported */
+    uint32_t n_unmet, unmet_capacity;
     struct tf_document_state {
         uint32_t resource; /* of its root; TF_NO_RESOURCE: not looked through yet */
         bool plain;        /* no identifier below the root */
@@ -67,7 +71,7 @@ typedef struct tf_documents {
 } tf_documents;
 
 /* The tape holds the schema's own text. `given` is borrowed. */
-tokfsm_status tf_documents_begin(tf_documents *d, tf_tape *tape, uint32_t draft_option,
+tokfsm_status tf_documents_begin(tf_documents *d, tf_tape *tape, const tokfsm_options *options,
                                  const tokfsm_resource *given, size_t n_given,
                                  const tokfsm_limits *limits, tf_budget *budget, tf_arena *arena,
                                  tokfsm_error *err);
@@ -86,6 +90,9 @@ uint32_t tf_documents_resource_of(const tf_documents *d, uint32_t node);
 /* dialect.c: the dialect that `$schema` of the object names; without it, `fallback`. */
 tokfsm_status tf_dialect_of(tf_documents *d, uint32_t node, tf_dialect fallback,
                             tf_dialect *dialect, tokfsm_error *err);
+/* The name of the first keyword of an object that no vocabulary which the dialect has here
+   knows, or TF_TAPE_NONE. */
+uint32_t tf_dialect_foreign(tf_dialect dialect, const tf_tape *tape, uint32_t node);
 /* Whether the keyword is one of the dialect's vocabularies. */
 bool tf_dialect_knows(tf_dialect dialect, const char *keyword);
 

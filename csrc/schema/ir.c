@@ -119,7 +119,7 @@ static tf_schema empty_schema(uint32_t node)
     s.property_names = s.unevaluated_properties = TF_NO_SCHEMA;
     s.contains = s.unevaluated_items = TF_NO_SCHEMA;
     s.max_contains = TF_UNLIMITED;
-    s.properties_node = TF_TAPE_NONE;
+    s.properties_node = s.foreign_node = TF_TAPE_NONE;
     s.max_items = s.max_length = s.max_properties = TF_UNLIMITED;
     s.not_schema = s.if_schema = s.then_schema = s.else_schema = TF_NO_SCHEMA;
     return s;
@@ -214,11 +214,11 @@ static tokfsm_status read_schema(tf_ir *ir, uint32_t id, tokfsm_error *err)
         reader r = {ir, &s, s.node, dialect, dialect.draft, err};
         s.pointed_is_no_integer = dialect.draft == TOKFSM_DRAFT_4;
         ir->pointed_is_no_integer |= s.pointed_is_no_integer;
+        if (dialect.unmet)
+            s.foreign_node = tf_dialect_foreign(dialect, ir->tape, s.node);
         TF_TRY(read_object(&r));
     }
-    if (s.has_one_of || s.not_schema != TF_NO_SCHEMA || s.if_schema != TF_NO_SCHEMA ||
-        (s.contains != TF_NO_SCHEMA && s.max_contains != TF_UNLIMITED))
-        ir->negates = 1;
+    ir->negates |= tf_schema_negates(&s);
     ir->schemas[id] = s; /* the array may have moved while this was read */
     return TOKFSM_OK;
 }
@@ -253,7 +253,7 @@ tokfsm_status tf_ir_read(tf_ir *ir, tf_tape *tape, const tokfsm_resource *resour
     ir->tape = tape;
     ir->arena = arena;
     ir->options = options;
-    TF_TRY(tf_documents_begin(&ir->documents, tape, options->draft, resources, n_resources, limits,
+    TF_TRY(tf_documents_begin(&ir->documents, tape, options, resources, n_resources, limits,
                               budget, arena, err));
     do /* at most once for each name that references ask for */
         TF_TRY(read_all(ir, err));

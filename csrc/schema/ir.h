@@ -108,6 +108,8 @@ typedef struct tf_schema {
     uint32_t pattern_node; /* on the tape */
     tf_name format;        /* one that is to be asserted; text NULL: absent */
     uint32_t format_node;
+    uint32_t foreign_node; /* name of a keyword that may be of a vocabulary that is required, but
+                              not supported; or TF_TAPE_NONE */
 } tf_schema;
 
 typedef struct tf_ir {
@@ -126,8 +128,22 @@ typedef struct tf_ir {
     uint32_t root;
     uint32_t negates;     /* 1: some keyword asks for a schema to fail */
     uint32_t pointed_is_no_integer; /* 1: for some schema; see there */
+    uint32_t unclosed;    /* 1: additional_properties="closed" is not heeded; see relax.h */
     uint32_t true_schema; /* one that says nothing; not on the tape */
 } tf_ir;
+
+/* Whether it has keywords that ask for a schema to fail. */
+static inline bool tf_schema_negates(const tf_schema *s)
+{
+    return s->has_one_of || s->not_schema != TF_NO_SCHEMA || s->if_schema != TF_NO_SCHEMA ||
+           (s->contains != TF_NO_SCHEMA && s->max_contains != TF_UNLIMITED);
+}
+
+static inline bool tf_constrains_strings(const tf_schema *s)
+{
+    return s->min_length > 0 || s->max_length != TF_UNLIMITED || s->pattern.text != NULL ||
+           s->format.text != NULL;
+}
 
 /* Read every reachable subschema of the tape's root; other documents join the tape. `resources`
    is borrowed. */

@@ -330,7 +330,6 @@ tokfsm_status tf_keywords_string(reader *r)
         r->s->format = (tf_name){NODE(value)->text, NODE(value)->n};
         r->s->format_node = value;
     }
-    r->s->has_string = r->s->min_length > 0 || r->s->max_length != TF_UNLIMITED ||
-                       r->s->pattern.text != NULL || r->s->format.text != NULL;
+    r->s->has_string = tf_constrains_strings(r->s);
     return TOKFSM_OK;
 }

@@ -63,35 +63,40 @@ enum { N_STEPS = 12, MAX_WORDS = 16 };
 
 typedef struct scene {
     const char *schema;
-    uint32_t whitespace, order, escapes;
+    uint32_t whitespace, order, escapes, unsupported;
 } scene;
 
 static const scene SCENES[] = {
     {"{\"properties\":{\"a\":{\"type\":\"integer\"},\"b\\u0001\":{\"enum\":[\"x\",\"xy\",null,1.5]},"
      "\"c\":{\"$ref\":\"#\"}},\"required\":[\"a\"],\"additionalProperties\":{\"maxLength\":3}}",
-     TOKFSM_WHITESPACE_FLEXIBLE, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL},
+     TOKFSM_WHITESPACE_FLEXIBLE, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL, TOKFSM_UNSUPPORTED_ERROR},
     {"{\"type\":\"array\",\"prefixItems\":[{\"type\":\"string\",\"minLength\":2},{\"type\":\"number\"}],"
      "\"items\":{\"anyOf\":[{\"const\":[1,{\"k\":2}]},{\"type\":\"object\",\"required\":[\"z\"],"
      "\"properties\":{\"z\":{\"type\":\"array\",\"items\":{\"$ref\":\"#\"}}}}]},\"minItems\":3}",
-     TOKFSM_WHITESPACE_INDENT, TOKFSM_ORDER_SCHEMA, TOKFSM_ESCAPES_ALL},
+     TOKFSM_WHITESPACE_INDENT, TOKFSM_ORDER_SCHEMA, TOKFSM_ESCAPES_ALL, TOKFSM_UNSUPPORTED_ERROR},
     {"{\"$defs\":{\"n\":{\"anyOf\":[{\"type\":\"object\",\"properties\":{\"t\":{\"const\":\"leaf\"},"
      "\"v\":{\"type\":[\"boolean\",\"string\"]}},\"required\":[\"t\",\"v\"],\"additionalProperties\":false},"
      "{\"type\":\"object\",\"properties\":{\"t\":{\"const\":\"node\"},\"k\":{\"type\":\"array\","
      "\"items\":{\"$ref\":\"#/$defs/n\"},\"maxItems\":2}},\"required\":[\"t\",\"k\"],"
      "\"additionalProperties\":false}]}},\"allOf\":[{\"$ref\":\"#/$defs/n\"}]}",
-     TOKFSM_WHITESPACE_SPACED, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_MINIMAL},
+     TOKFSM_WHITESPACE_SPACED, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_MINIMAL, TOKFSM_UNSUPPORTED_ERROR},
     {"{\"$id\":\"http://e.x/s\",\"$dynamicAnchor\":\"N\",\"$ref\":\"n\",\"maxProperties\":2,\"$defs\":{\"n\":{"
      "\"$id\":\"n\",\"$dynamicAnchor\":\"N\",\"type\":\"object\",\"properties\":{\"a\":{\"$dynamicRef\":"
      "\"#N\"},\"b\":{\"$ref\":\"other#/x/y\"}},\"additionalProperties\":{\"$ref\":\"inner#\"}}}}",
-     TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL},
+     TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL, TOKFSM_UNSUPPORTED_ERROR},
     {"{\"type\":\"array\",\"contains\":{\"type\":\"array\",\"contains\":{\"const\":1}},\"maxContains\":1,"
      "\"items\":{\"not\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"null\"}}},\"maxItems\":4}",
-     TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL},
+     TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL, TOKFSM_UNSUPPORTED_ERROR},
     {"{\"type\":\"array\",\"uniqueItems\":true,\"prefixItems\":[{\"enum\":[1,null]},{\"enum\":[1]}],"
      "\"items\":{\"items\":{\"type\":\"number\"},\"type\":\"array\",\"not\":{\"uniqueItems\":true},"
      "\"maxItems\":2},\"minItems\":2}",
-     TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL},
-    {"true", TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL},
+     TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL, TOKFSM_UNSUPPORTED_ERROR},
+    {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\",\"uniqueItems\":true,\"contains\":{\"const\":1}},"
+     "\"b\":{\"oneOf\":[{\"pattern\":\"(x)\\\\1\"},{\"format\":\"regex\"},{\"type\":\"null\"}],\"anyOf\":[true]},"
+     "\"c\":{\"if\":{\"pattern\":\"(x)\\\\1\"},\"then\":{\"maxLength\":2},\"not\":{\"pattern\":\"(x)\\\\1\"}}},"
+     "\"patternProperties\":{\"(x)\\\\1\":{\"type\":\"null\"},\"y\":{\"type\":\"number\"}},\"unevaluatedProperties\":false}",
+     TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL, TOKFSM_UNSUPPORTED_RELAX},
+    {"true", TOKFSM_WHITESPACE_COMPACT, TOKFSM_ORDER_ANY, TOKFSM_ESCAPES_ALL, TOKFSM_UNSUPPORTED_ERROR},
 };
 enum { N_SCENES = sizeof SCENES / sizeof *SCENES };
 
@@ -131,6 +136,7 @@ static tokfsm_options options_of(const scene *s)
     o.indent = s->whitespace == TOKFSM_WHITESPACE_INDENT ? 2 : 0;
     o.property_order = s->order;
     o.escapes = s->escapes;
+    o.unsupported = s->unsupported;
     return o;
 }
 
@@ -153,6 +159,11 @@ static void make_record(const scene *s, tokfsm_pack *pack, uint32_t seed, record
     memset(r, 0, sizeof *r);
     CHECK(tokfsm_compile((const uint8_t *)s->schema, strlen(s->schema), RESOURCES, 2, pack, &stop, 1, &o,
                          NULL, NULL, NULL, &automaton, NULL) == TOKFSM_OK);
+    size_t n_relaxed = 99;
+    const tokfsm_relaxed *relaxed = tokfsm_automaton_relaxed(automaton, &n_relaxed);
+    CHECK((n_relaxed > 0) == (s->unsupported == TOKFSM_UNSUPPORTED_RELAX));
+    for (size_t i = 0; i < n_relaxed; i++)
+        CHECK(relaxed[i].pointer[0] == '/' && relaxed[i].keyword[0] != 0 && relaxed[i].reason[0] != 0);
     CHECK(tokfsm_matcher_new(automaton, NULL, 0, TOKFSM_UNBOUNDED, &m, NULL) == TOKFSM_OK);
     r->n_words = tokfsm_matcher_mask_words(m);
     CHECK(r->n_words <= MAX_WORDS);

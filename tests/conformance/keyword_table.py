@@ -40,7 +40,7 @@ Written by `python -m tests.conformance --update` from a run of the official JSO
 *Exact*: no text that breaks the keyword can be written and every value that fits it can; the suite's required tests with it pass.
 *Annotation*: it says nothing of a value. *Refused*: `tokfsm.compile` raises `UnsupportedSchemaError`, which names keyword and pointer.
 *In part*: refused only as the notes say. *Not shown yet*: each test of it needs another keyword that is refused.
-Nothing is ever loosened in silence. Empty: the draft has no such keyword.
+Nothing is ever loosened in silence; what `unsupported="relax"` does with what is refused is in `relax.md`. Empty: the draft has no such keyword.
 Keywords that no draft knows are annotations.
 
 """

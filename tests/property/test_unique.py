@@ -138,6 +138,19 @@ def walk(rng: random.Random, automaton: tokfsm.Automaton, vocab: tokfsm.Vocabula
     raise AssertionError((case, text, "does not end"))
 
 
+def test_what_is_refused_is_refused_by_compile() -> None:
+    """At any depth, and though no array must have two items: never only by a mask."""
+    refused = {"type": "array", "uniqueItems": True, "contains": {"const": 1}}
+    for drawn in (refused, {"properties": {"a": refused}}, {"items": {"properties": {"a": {"items": refused}}}},
+                  {"additionalProperties": {"anyOf": [{"type": "null"}, refused]}}, {"prefixItems": [True, refused]},
+                  {"$defs": {"r": refused}, "properties": {"a": {"properties": {"b": {"$ref": "#/$defs/r"}}}}},
+                  {"properties": {"a": {"allOf": [{"uniqueItems": True}, {"contains": {"const": 1}}]}}}):
+        with pytest.raises(tokfsm.UnsupportedSchemaError, match="uniqueItems"):
+            tokfsm.compile(drawn, BYTES)
+    kept = tokfsm.compile({"properties": {"a": {"uniqueItems": True}, "b": {"contains": {"const": 1}}}}, BYTES).matcher()
+    assert kept.check_bytes(b'{"a":[1,2],"b":[1,1]}')[1] and not kept.check_bytes(b'{"a":[1,1]}')[1]
+
+
 @pytest.mark.parametrize("part", range(4))
 def test_values(part: int) -> None:
     compiled = 0

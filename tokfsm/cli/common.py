@@ -70,7 +70,8 @@ def add_language_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--format", choices=("assert", "annotate"), dest="format_",
                        help="whether format binds (default: assert)")
     group.add_argument("--unsupported", choices=("error", "relax"),
-                       help="what to do with a keyword that cannot be honoured exactly; relax is not supported yet, and refused")
+                       help="what happens to a keyword that cannot be honoured exactly: an error, or it is left out, "
+                            "so that more is accepted, and listed (default: error)")
 
 
 def language_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -93,6 +94,12 @@ def language_options(args: argparse.Namespace) -> dict[str, Any]:
             raise BadInput("--max-whitespace goes with --whitespace flexible")
         given["max_whitespace"] = None if args.max_whitespace == "none" else args.max_whitespace
     return given
+
+
+def relaxed_lines(automaton: tokfsm.Automaton) -> list[str]:
+    """What ``--unsupported relax`` loosened, a line each; nothing where nothing was."""
+    return [f"  relaxed {one.keyword} at {one_line(one.pointer or 'the root')}: {one_line(one.reason)}"
+            for one in automaton.relaxed]
 
 
 def read_vocabulary(name: str) -> tokfsm.Vocabulary:

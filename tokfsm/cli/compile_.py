@@ -10,7 +10,16 @@ from typing import Any
 
 import tokfsm
 
-from .common import BadInput, Inputs, add_language_options, compile_schema, language_options, read_vocabulary, size
+from .common import (
+    BadInput,
+    Inputs,
+    add_language_options,
+    compile_schema,
+    language_options,
+    read_vocabulary,
+    relaxed_lines,
+    size,
+)
 from .progress import Progress, states
 
 _STEPS = ("tokenizer", "schema", "explore", "write")
@@ -57,9 +66,11 @@ def run(args: argparse.Namespace) -> int:
         progress.step("explore", lambda cancel: automaton.precompile(cancel=cancel),
                       lambda: _found(automaton.statistics))
         n_bytes = progress.step("write", lambda cancel: _write(automaton, output, not args.no_embed_pack))
+    stream = sys.stderr if output == "-" else sys.stdout
     if not args.quiet:
-        print(_summary(automaton, output, n_bytes, args, progress),
-              file=sys.stderr if output == "-" else sys.stdout)
+        print(_summary(automaton, output, n_bytes, args, progress), file=stream)
+    for line in relaxed_lines(automaton):  # with --quiet too: it is no summary
+        print(line, file=stream)
     return 0
 
 

@@ -10,7 +10,15 @@ from typing import Any
 
 import tokfsm
 
-from .common import BadInput, Inputs, add_language_options, compile_schema, language_options, load_artifact
+from .common import (
+    BadInput,
+    Inputs,
+    add_language_options,
+    compile_schema,
+    language_options,
+    load_artifact,
+    relaxed_lines,
+)
 from .progress import Progress
 
 _STEPS = ("model", "schema")
@@ -65,6 +73,8 @@ def run(args: argparse.Namespace) -> int:
         if schema is not None:
             text = schema
             automaton = progress.step("schema", lambda cancel: compile_schema(text, vocab, options, cancel))
+            for line in relaxed_lines(automaton):
+                print(line, file=sys.stderr)
         else:
             automaton, _ = load_artifact(args.artifact, inputs=inputs)
             if automaton.fingerprint != vocab.fingerprint:

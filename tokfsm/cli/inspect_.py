@@ -9,7 +9,7 @@ from typing import Any
 
 import tokfsm
 
-from .common import load_artifact, one_line, size
+from .common import load_artifact, one_line, relaxed_lines, size
 from .progress import states
 
 _SCHEMA_SHOWN = 200
@@ -43,6 +43,7 @@ def _record(automaton: tokfsm.Automaton, n_bytes: int) -> dict[str, Any]:
         "fingerprint": _hex(automaton.fingerprint),
         "stop_token_ids": sorted(automaton.stop_token_ids),
         "options": automaton.options,
+        "relaxed": [one._asdict() for one in automaton.relaxed],
         "statistics": automaton.statistics,
         "schema": None if schema is None else schema.decode(),
     }
@@ -61,6 +62,7 @@ def _text(name: str, automaton: tokfsm.Automaton, n_bytes: int) -> str:
         f"  masks       {found['masks']:,} ({size(found['mask_bytes'])})",
         f"  memory      {size(found['bytes'])} beside the pack",
     ]
+    lines += relaxed_lines(automaton)
     schema = automaton.schema
     if schema is not None:
         text = schema.decode()
