@@ -2,7 +2,7 @@
 
 enum {
     MOST_STATES = 64,
-    MOST_CHARS = 16, /* nearly all tokens are as short */
+    MOST_CHARS = TF_LONG_CHARS, /* nearly all tokens are as short */
     MOST_LIMITED = 160, /* ... and where lengths matter, no token is longer than looked at */
     FAR_CHARS = 8    /* characters that are safe for so long stay so, with a limit */
 };
@@ -124,7 +124,7 @@ static uint32_t within_lengths(const looking *l, uint32_t most)
     for (uint32_t chars = 1; chars <= most; chars++)
         for (uint32_t i = 0; i < l->n; i++)
             if (l->states[i] != NULL &&
-                !tf_content_live(l->wanted->c, l->states[i], l->wanted->c->n + chars))
+                !tf_wanted_live(l->wanted, l->states[i], l->wanted->c->n + chars))
                 return chars - 1;
     return most;
 }
@@ -148,14 +148,19 @@ bool tf_wanted_of(tf_run *run, const tf_configuration *c, tf_wanted *wanted)
     }
     const uint64_t *alive = tf_words(&c->alive, c->value->n_words);
     wanted->limited = s->n_breaks > 1;
+    wanted->only = TF_NONE;
+    uint32_t n_asked = 0;
     for (uint32_t i = 0; i < s->n_breaks; i++) {
         const tf_break *at = &s->breaks[i];
         if (tf_words_meet(at->outcome, alive, c->value->n_words))
             return false; /* whatever the content */
         for (uint32_t j = 0; at->language != NULL && j < c->value->n; j++)
-            if (tf_word_bit(alive, j) && at->language[j] != TF_NONE)
+            if (tf_word_bit(alive, j) && at->language[j] != TF_NONE) {
                 tf_word_set(wanted->words.words, at->language[j]);
+                wanted->only = n_asked++ == 0 && i == 0 ? at->language[j] : TF_NONE;
+            }
     }
+    wanted->only_last = tf_break_last(s, 0);
     return true;
 }
 

@@ -23,6 +23,9 @@ typedef struct tf_wanted {
     const tf_configuration *c; /* of the string or name */
     uint32_t n_words;
     bool limited; /* lengths matter */
+    uint32_t only;      /* of the words, where there is but one language, asked for from the first
+                           character on; TF_NONE: more */
+    uint64_t only_last; /* its greatest length */
     tf_scratch_words words;
 } tf_wanted;
 
@@ -31,8 +34,13 @@ bool tf_wanted_of(tf_run *run, const tf_configuration *c, tf_wanted *wanted);
 /* n characters begun; `state` may be NULL, where nothing is live. */
 static inline bool tf_wanted_live(const tf_wanted *wanted, const tf_content_state *state, uint64_t n)
 {
-    return state != NULL && tf_words_meet(state->live, wanted->words.words, wanted->n_words) &&
-           (!wanted->limited || tf_content_live(wanted->c, state, n));
+    if (state == NULL || !tf_words_meet(state->live, wanted->words.words, wanted->n_words))
+        return false;
+    if (!wanted->limited)
+        return true;
+    if (wanted->only != TF_NONE && state->lengths != NULL)
+        return n - state->inside + state->lengths[wanted->only]->shortest <= wanted->only_last;
+    return tf_content_live(wanted->c, state, n);
 }
 
 /* At wanted->c, between characters. False: run->call.status. */

@@ -80,7 +80,7 @@ static bool is_covered(const safe_walk *w, uint32_t node)
 {
     const tf_groups *groups = &w->run->m->pack->traces->groups;
     return (groups->below[node] & w->safe.leaving) == 0 &&
-           (w->safe.hard || groups->chars[node] <= w->safe.most);
+           (w->safe.hard || w->safe.most >= TF_LONG_CHARS || groups->chars[node] <= w->safe.most);
 }
 
 /* One node; *deeper: its children come next. */
@@ -145,6 +145,36 @@ static bool walk_stay(safe_walk *w)
             return false;
         depth += deeper;
     }
+}
+
+/* Tokens of safe characters alone, but more of them than are known to be safe. */
+static bool walk_long(safe_walk *w)
+{
+    tf_run *run = w->run;
+    const tokfsm_pack *pack = run->m->pack;
+    const tf_groups *groups = &pack->traces->groups;
+    if (w->safe.hard || w->safe.most < TF_LONG_CHARS || w->safe.most >= pack->max_token_bytes)
+        return true;
+    for (uint32_t i = 0; i < groups->n_long; i++) {
+        uint32_t n, id = groups->long_tokens[i];
+        if ((groups->token[id] & ~w->safe.inside) != 0)
+            continue;
+        const uint8_t *bytes = tf_pack_token(pack, id, &n);
+        const tf_content_state *state = w->from->content;
+        uint64_t chars = w->from->n;
+        uint32_t k = 0;
+        for (; k < n; k++) {
+            chars += tf_byte_group[bytes[k]] != TF_GROUP_NONE;
+            state = tf_content_step(run, state, bytes[k]);
+            if (!tf_wanted_live(&w->wanted, state, chars))
+                break;
+        }
+        if (!tf_run_spend(run) || run->call.status != TOKFSM_OK)
+            return false;
+        if (k == n && !tf_ids_add(&w->edits->before, run->arena, &id, 1))
+            return no_memory(run);
+    }
+    return true;
 }
 
 /* The row of the tokens of safe characters. */
@@ -315,6 +345,6 @@ bool tf_walk_safe(tf_run *run, const tf_configuration *c, bool *done, tf_edits *
         return true; /* no row to be had: the plain walk does without */
     if (!find_outcomes(&w, &found))
         return run->call.status == TOKFSM_OK;
-    *done = walk_stay(&w) && walk_closers(&w, &found);
+    *done = walk_stay(&w) && walk_long(&w) && walk_closers(&w, &found);
     return *done;
 }

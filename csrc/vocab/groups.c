@@ -29,15 +29,16 @@ static const uint8_t in_groups[] =
     "\xD0\xD1\xD2\xD3\xD4\xD5\xD6\xD7\xD8\xD9\xDA\xDB\xDC\xDD\xDE\xDF"
     "\xE0\xE1\xE2\xE3\xE4\xE5\xE6\xE7\xE8\xE9\xEA\xEB\xEC\xED\xEE\xEF\xF0\xF1\xF2\xF3\xF4";
 
+/* Where each group begins in `in_groups`. */
+static const uint8_t first_of[TF_N_USED_GROUPS + 1] = {
+    0, 10, 16, 36, 42, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80,
+    81, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 95, 96, 126, 127, 128, 129, 130, 136,
+    139, 140, 142, 143, 146, 147};
+
 uint32_t tf_group_bytes(uint32_t group, const uint8_t **bytes)
 {
-    uint32_t i = 0, n = 0;
-    while (in_groups[i] != 0 && tf_byte_group[in_groups[i]] != group)
-        i++;
-    *bytes = in_groups + i;
-    while (in_groups[i + n] != 0 && tf_byte_group[in_groups[i + n]] == group)
-        n++;
-    return n;
+    *bytes = in_groups + first_of[group];
+    return (uint32_t)(first_of[group + 1] - first_of[group]);
 }
 
 uint64_t tf_groups_never_raw(void)
@@ -100,6 +101,35 @@ static void find_chars(const tokfsm_pack *pack, uint8_t *chars)
     }
 }
 
+/* Of the tokens that stay in a string, without an escape: those of many characters. */
+static bool find_long(const tokfsm_pack *pack, const uint64_t *token, tf_arena *arena,
+                      tf_groups *groups)
+{
+    uint32_t n = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        uint32_t *ids = NULL;
+        if (pass == 1 && (ids = tf_arena_take(arena, n * sizeof *ids)) == NULL)
+            return false;
+        n = 0;
+        for (uint32_t id = 0; id < pack->vocab_size; id++) {
+            uint32_t n_bytes, chars = 0;
+            if ((token[id] & tf_groups_never_raw()) != 0)
+                continue;
+            const uint8_t *bytes = tf_pack_token(pack, id, &n_bytes);
+            for (uint32_t i = 0; i < n_bytes; i++)
+                chars += tf_byte_group[bytes[i]] != TF_GROUP_NONE;
+            if (chars <= TF_LONG_CHARS)
+                continue;
+            if (ids != NULL)
+                ids[n] = id;
+            n++;
+        }
+        groups->long_tokens = ids;
+        groups->n_long = n;
+    }
+    return true;
+}
+
 tokfsm_status tf_groups_make(tokfsm_pack *pack, tf_arena *arena, tf_groups *groups,
                              tokfsm_error *err)
 {
@@ -110,6 +140,8 @@ tokfsm_status tf_groups_make(tokfsm_pack *pack, tf_arena *arena, tf_groups *grou
     if (token == NULL || below == NULL || chars == NULL)
         return tf_fail(err, TOKFSM_E_NOMEM, "no memory for the vocabulary pack");
     find_tokens(pack, token);
+    if (!find_long(pack, token, arena, groups))
+        return tf_fail(err, TOKFSM_E_NOMEM, "no memory for the vocabulary pack");
     find_below(pack, below);
     find_chars(pack, chars);
     groups->token = token;

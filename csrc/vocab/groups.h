@@ -11,7 +11,7 @@
 
 #include "pack.h"
 
-enum { TF_GROUP_BUCKETS = 128 };
+enum { TF_GROUP_BUCKETS = 128, TF_LONG_CHARS = 16 };
 enum { TF_GROUP_NEVER = 63, TF_GROUP_NONE = 64, TF_N_USED_GROUPS = 51 };
 extern const uint8_t tf_byte_group[256];
 /* The bytes of a group, ascending. */
@@ -26,6 +26,9 @@ typedef struct tf_groups {
                               string can go on */
     const uint8_t *chars;  /* [all.n_nodes] most characters begun from the root to a token there
                               or below, as far as a string can go on; 255: or more */
+    /* Tokens that stay in a string, have no escape and begin over TF_LONG_CHARS characters. */
+    const uint32_t *long_tokens;
+    uint32_t n_long;
     _Atomic(struct tf_group_row *) rows[TF_GROUP_BUCKETS];
     atomic_uint n_rows;
 } tf_groups;
