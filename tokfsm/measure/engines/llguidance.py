@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import llguidance
 import numpy as np
 
-from engines import Options, Walk, stop_token_id
+from tokfsm.measure.engines import Options, Walk, stop_token_id
 
 
 class Adapter:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import tokfsm
 
-from engines import Options, Walk, stop_token_id
+from tokfsm.measure.engines import Options, Walk, stop_token_id
 
 
 class Adapter:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import xgrammar
 import numpy as np
 
-from engines import Options, Walk, stop_token_id, token_bytes
+from tokfsm.measure.engines import Options, Walk, stop_token_id, token_bytes
 
 
 class Adapter:

@@ -9,7 +9,7 @@ import numpy as np
 import outlines_core
 from outlines_core.json_schema import build_regex_from_schema
 
-from engines import Options, Walk, stop_token_id, token_bytes
+from tokfsm.measure.engines import Options, Walk, stop_token_id, token_bytes
 
 
 class Adapter:

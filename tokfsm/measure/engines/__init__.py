@@ -57,7 +57,8 @@ class Engine(Protocol):
 def load(name: str, options: Options) -> Engine:
     """The engine of that name; ImportError where it is not installed."""
     module, _, variant = name.partition("-")
-    engine: type[Engine] = getattr(importlib.import_module(f"engines.{module}"), "Ahead" if variant else "Adapter")
+    adapters = importlib.import_module(f"tokfsm.measure.engines.{module}")
+    engine: type[Engine] = getattr(adapters, "Ahead" if variant else "Adapter")
     return engine(options)
 
 

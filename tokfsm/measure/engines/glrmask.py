@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import glrmask
 import numpy as np
 
-from engines import Options, Walk, token_bytes
+from tokfsm.measure.engines import Options, Walk, token_bytes
 
 
 class Adapter:
