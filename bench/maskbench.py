@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 import clock
 import corpus
 from tokfsm.measure.engines import NAMES, SAMPLED, Options
-from replay import Request, Result, serve
+from tokfsm.measure.replay import Request, Result, serve
 from tokfsm.measure.workers import Reply, Worker
 
 TTFM_POINTS = (50.0, 90.0, 99.0, 100.0)

@@ -82,18 +82,17 @@ class Chooser:
 
     def draw(self, row: NDArray[Any], leave_out: Sequence[int] = ()) -> int | None:
         """A token that the row of 32-bit words allows, none of `leave_out`; None if there is none."""
-        bits = np.unpackbits(row.view(np.uint8), bitorder="little")[: len(self._first)]
+        bits = np.unpackbits(row.view(np.uint8), bitorder="little")[: len(self._first)].view(np.bool_)
+        bits[list(leave_out)] = False
+        if self._rng.random() < 1 / 3 and (closing := bits & self._closes).any():
+            bits = closing
         ids = np.flatnonzero(bits)
-        if len(leave_out):
-            ids = ids[~np.isin(ids, leave_out)]
         if ids.size == 0:
             return None
-        if self._rng.random() < 1 / 3 and (closing := ids[self._closes[ids]]).size:
-            ids = closing
         first = self._first[ids]
         present = np.flatnonzero(np.bincount(first, minlength=256))
-        same = ids[first == present[self._rng.randrange(len(present))]]
-        return int(same[self._rng.randrange(len(same))])
+        same = ids[first == present[self._rng.randrange(present.size)]]
+        return int(same[self._rng.randrange(same.size)])
 
 
 class Cutter:

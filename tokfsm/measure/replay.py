@@ -11,7 +11,7 @@ import resource
 from array import array
 from typing import Any, NamedTuple
 
-from clock import empty_intervals, process_cpu, thread_cpu, wall
+from tokfsm.measure.clocks import empty_intervals, process_cpu, thread_cpu, wall
 from tokfsm.measure.engines import Engine, Options, Walk, load
 from tokfsm.measure.workers import Handler
 
