@@ -94,15 +94,18 @@ def test_what_cannot_be_explored_is_said(place: Path, capsys: pytest.CaptureFixt
     assert "large.json: not ahead of time: " in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
-    (["--engines", "guesswork"], "no engine guesswork"),
-    (["--plot", "out.pdf"], "out.pdf: a plot is a .png or a .svg file"),
-    (["--plot", "nowhere/out.svg"], "its directory does not exist"),
-    (["--json", "model"], "model: a directory"),
-    (["--walks", "0"], "'0' is not a count"),
-    (["--max-whitespace", "3"], "--max-whitespace goes with"),
-    (["--max-digits", "0"], "max_digits"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--engines", "guesswork"], "no engine guesswork"),
+        (["--plot", "out.pdf"], "out.pdf: a plot is a .png or a .svg file"),
+        (["--plot", "nowhere/out.svg"], "its directory does not exist"),
+        (["--json", "model"], "model: a directory"),
+        (["--walks", "0"], "'0' is not a count"),
+        (["--max-whitespace", "3"], "--max-whitespace goes with"),
+        (["--max-digits", "0"], "max_digits"),
+    ],
+)
 def test_bad_arguments(place: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str) -> None:
     given = ["bench", "good.json", "--tokenizer", "model/tokenizer.json", *arguments]
     assert main(given) == 2
@@ -118,7 +121,9 @@ def test_a_plot(place: Path) -> None:
     assert (place / "out.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_plot_needs_matplotlib(place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plot_needs_matplotlib(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert bench("good.json", "--engines", "none", "--plot", "out.svg") == 2
     assert "pip install matplotlib" in capsys.readouterr().err
@@ -181,15 +186,19 @@ def test_steps_refuse_a_mask_that_lies() -> None:
 
 
 def reply_of(taken: list[bool], steps: list[int]) -> Reply:
-    verdicts = [Verdict(i, True, ok, n, n, "" if ok else "refused", False) for i, (ok, n) in enumerate(zip(taken, steps))]
+    verdicts = [
+        Verdict(i, True, ok, n, n, "" if ok else "refused", False) for i, (ok, n) in enumerate(zip(taken, steps))
+    ]
     times = array("q", range(sum(steps)))
     return Reply("ok", Result("", (1, 1, 1), verdicts, times, times, 0))
 
 
 def test_shared_steps() -> None:
     refused = Reply("ok", Result("no", (0, 0, 0), [], array("q"), array("q"), 0))
-    sides = {"a": Side("1", [reply_of([True, True], [2, 3]), reply_of([True], [4])], {}),
-             "b": Side("1", [reply_of([False, True], [1, 3]), refused], {})}
+    sides = {
+        "a": Side("1", [reply_of([True, True], [2, 3]), reply_of([True], [4])], {}),
+        "b": Side("1", [reply_of([False, True], [1, 3]), refused], {}),
+    }
     n_texts, steps = shared_steps(sides)
     assert n_texts == 1
     assert steps["a"][0].tolist() == [2, 3, 4]  # the second text's, behind the two steps of the first

@@ -77,7 +77,7 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "bench",
         help="measure your own schemas, and other engines on them",
-        description="Measure schemas: the time to the first mask, the time of a step (one mask and one accepted token) on "
+        description="Measure schemas: the time to the first mask, the time of a step (one mask and one token) on "
         "random walks by the masks, compiling ahead of time, and the artifact's size. Other engines that are "
         "installed replay texts that all of them can write, each in a process of its own.",
     )
@@ -244,7 +244,7 @@ def _show_sides(sides: dict[str, side_by_side.Side], left_out: dict[str, str], n
     if len(sides) > 1:
         n_texts, steps = side_by_side.shared_steps(sides)
         print(
-            f"\nthe same texts in every engine; first masks of the schemas that it compiled, steps of the {n_texts} texts "
+            f"\nthe same texts in every engine; first masks of what it compiled, steps of the {n_texts} texts "
             f"that all of them followed"
         )
         rows = []
