@@ -237,8 +237,11 @@ def cliffs(curve: str, name: str, points: list[dict[str, Any]], flat: bool) -> l
             add("cut short", point, f"{point['cold_steps']} steps of the text and of walks took all the time there was")
     for what, floor in FLOORS.items():
         worst: tuple[float, str, dict[str, Any]] | None = None
-        for a, b in zip(points, points[1:]):
-            if what in a and what in b and b[what] > floor:
+        known = [p for p in points if what in p and "error" not in p]
+        for b in known:
+            # The nearest size that is well below: noise over a small step would look steep.
+            a = next((p for p in reversed(known) if p["n"] <= b["n"] / 1.3), None)
+            if a is not None and b[what] > floor:
                 power = math.log(b[what] / max(a[what], floor / 10)) / math.log(b["n"] / a["n"])
                 step = what.startswith(("cold", "warm"))
                 if power > (STEP_STEEP if step or flat else STEEP) and (worst is None or power > worst[0]):
@@ -248,7 +251,7 @@ def cliffs(curve: str, name: str, points: list[dict[str, Any]], flat: bool) -> l
                         f"{figure(what, b[what])} at {b['n']:,}",
                         b,
                     )
-        highest = max((p for p in points if what in p), key=lambda p: float(p[what]), default=None)
+        highest = max(known, key=lambda p: float(p[what]), default=None)
         if worst:
             add(what, worst[2], worst[1])
         elif highest and highest[what] > HIGH * floor:
