@@ -199,6 +199,8 @@ def outcome(reply: Reply, n_tokens: int, empty_cpu_ns: float) -> dict[str, Any]:
     found: dict[str, Any] = {"first_mask_ms": result.ttfm_ns[0] / 1e6}
     if wall.size:
         found["step_us"] = [x / 1e3 for x in clock.quote(wall, cpu, empty_cpu_ns, POINTS)["quoted"]]
+    if not result.verdicts:  # no text is known
+        return {**found, "outcome": ""}
     verdict = result.verdicts[0]
     found["outcome"] = (
         "" if verdict.accepted else f"text refused at token {verdict.n_steps} of {n_tokens}: {verdict.why}"
