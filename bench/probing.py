@@ -57,7 +57,7 @@ class Error(ctypes.Structure):
 
 
 def build(folder: Path) -> ctypes.CDLL:
-    """The helper, with tokfsm's functions taken from the extension that is loaded."""
+    """probing.c as a library, with tokfsm's functions taken from the extension that is loaded."""
     ctypes.CDLL(_core.__file__, mode=ctypes.RTLD_GLOBAL)
     library = folder / "probing.so"
     compiler = shutil.which(os.environ.get("CC", "cc"))
