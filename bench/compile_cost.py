@@ -27,7 +27,7 @@ import numpy as np
 import clock
 import corpus
 from maskbench import show
-from workers import Handler, Worker
+from tokfsm.measure.workers import Handler, Worker
 
 POINTS = (50.0, 90.0, 99.0, 99.9, 100.0)
 STAGES = ("compile", "first_mask", "precompile", "save", "load", "first_mask_after_load")

@@ -151,7 +151,7 @@ def _tokenized(
     random_splits: bool, seed: int, cache: Path,
 ) -> Iterator[list[int]]:
     """Token ids of every instance in order, an empty list where there is no spelling; then stored."""
-    from engines import token_bytes
+    from tokfsm.measure.engines import token_bytes
 
     rng = random.Random(seed)
     if random_splits:

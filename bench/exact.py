@@ -41,7 +41,7 @@ from mutants import mutant  # noqa: E402
 from schemas import PIECES, Splitter  # noqa: E402
 from test_walks import walk  # noqa: E402
 from witness import spell  # noqa: E402
-from workers import Worker  # noqa: E402
+from tokfsm.measure.workers import Worker  # noqa: E402
 
 import tokfsm  # noqa: E402
 

@@ -6,7 +6,7 @@ seeded sample, with a time limit a schema. Times are compared on the schemas tha
 table compile, on the instances that all of them accept: the same tokens for each. Prints the
 tables; keeps every time and verdict in ``bench/out``; ``--record`` writes the summary.
 
-Clocks: see ``clock.py``. Engines: see ``engines/``. Data: see ``corpus.py``.
+Clocks and engines: see ``tokfsm/measure``. Data: see ``corpus.py``.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 import clock
 import corpus
-from engines import NAMES, SAMPLED, Options
-from engines.replay import Request, Result, serve
-from workers import Reply, Worker
+from tokfsm.measure.engines import NAMES, SAMPLED, Options
+from tokfsm.measure.replay import Request, Result, serve
+from tokfsm.measure.workers import Reply, Worker
 
 TTFM_POINTS = (50.0, 90.0, 99.0, 100.0)
 TBM_POINTS = (50.0, 90.0, 99.0, 99.9, 100.0)

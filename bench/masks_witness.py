@@ -34,7 +34,7 @@ import clock
 import corpus
 import witness
 from maskbench import show
-from workers import Handler, Worker
+from tokfsm.measure.workers import Handler, Worker
 
 VOCABULARIES = (
     "llama3_1/tokenizer.json", "qwen3/tokenizer.json", "gpt4o/tokenizer.json", "gemma3/tokenizer.json",

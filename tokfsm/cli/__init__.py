@@ -36,12 +36,12 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    from . import check_, compile_, generate, inspect_
+    from . import bench, check_, compile_, generate, inspect_
 
     parser = _Parser(prog="tokfsm", description="Compile JSON Schemas into exact token masks.")
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(metavar="command", dest="command")
-    for command in (compile_, inspect_, check_, generate):
+    for command in (compile_, inspect_, check_, generate, bench):
         command.add_to(commands)
     return parser
 

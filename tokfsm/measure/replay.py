@@ -11,9 +11,9 @@ import resource
 from array import array
 from typing import Any, NamedTuple
 
-from clock import empty_intervals, process_cpu, thread_cpu, wall
-from engines import Engine, Options, Walk, load
-from workers import Handler
+from tokfsm.measure.clocks import empty_intervals, process_cpu, thread_cpu, wall
+from tokfsm.measure.engines import Engine, Options, Walk, load
+from tokfsm.measure.workers import Handler
 
 
 class Request(NamedTuple):

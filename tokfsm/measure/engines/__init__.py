@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -26,6 +26,8 @@ class Options(NamedTuple):
 
     tokenizer_file: Path
     whitespace: str  #: "flexible" or "spaced" (", " and ": " only)
+    tokens: Sequence[bytes | None] | None = None  #: bytes of every id; None: read from the file
+    stop_token_id: int | None = None  #: None: read from the files
 
 
 class Walk(NamedTuple):
@@ -57,7 +59,8 @@ class Engine(Protocol):
 def load(name: str, options: Options) -> Engine:
     """The engine of that name; ImportError where it is not installed."""
     module, _, variant = name.partition("-")
-    engine: type[Engine] = getattr(importlib.import_module(f"engines.{module}"), "Ahead" if variant else "Adapter")
+    adapters = importlib.import_module(f"tokfsm.measure.engines.{module}")
+    engine: type[Engine] = getattr(adapters, "Ahead" if variant else "Adapter")
     return engine(options)
 
 
@@ -70,11 +73,17 @@ def byte_of_letter() -> dict[str, int]:
     return table
 
 
-def token_bytes(path: Path) -> list[bytes | None]:
-    """Bytes of every id of a byte-level ``tokenizer.json``; None for added tokens and holes.
+def tokens_of(options: Options) -> Sequence[bytes | None]:
+    """The vocabulary: as given, else by a reader of its own, so that peers get it without tokfsm."""
+    return token_bytes(options.tokenizer_file) if options.tokens is None else options.tokens
 
-    A reader of its own, so that peers get their vocabulary without tokfsm.
-    """
+
+def stop_of(options: Options) -> int:
+    return stop_token_id(options.tokenizer_file) if options.stop_token_id is None else options.stop_token_id
+
+
+def token_bytes(path: Path) -> list[bytes | None]:
+    """Bytes of every id of a byte-level ``tokenizer.json``; None for added tokens and holes."""
     tokenizer = json.loads(path.read_text(encoding="utf-8"))
     decoder = tokenizer.get("decoder") or {}
     if decoder.get("type") != "ByteLevel":

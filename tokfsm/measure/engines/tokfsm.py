@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import tokfsm
 
-from engines import Options, Walk, stop_token_id
+from tokfsm.measure.engines import Options, Walk, stop_of
 
 
 class Adapter:
@@ -17,7 +17,7 @@ class Adapter:
         self.version = tokfsm.__version__
         self._file = str(options.tokenizer_file)
         self._whitespace: Any = options.whitespace
-        self._stop_ids = [stop_token_id(options.tokenizer_file)]
+        self._stop_ids = [stop_of(options)]
         self.restart()
         self._bitmask = tokfsm.allocate_token_bitmask(1, self._vocab.size)
         self.mask = np.asarray(self._bitmask).view(np.int32)[0]

@@ -9,7 +9,7 @@ import numpy as np
 import outlines_core
 from outlines_core.json_schema import build_regex_from_schema
 
-from engines import Options, Walk, stop_token_id, token_bytes
+from tokfsm.measure.engines import Options, Walk, stop_of, tokens_of
 
 
 class Adapter:
@@ -18,12 +18,12 @@ class Adapter:
     def __init__(self, options: Options) -> None:
         # White space is its default, "[ ]?" in every gap, whatever is asked for.
         self.version = version("outlines_core")
-        tokens = token_bytes(options.tokenizer_file)
+        tokens = tokens_of(options)
         ids: dict[bytes, list[int]] = {}
         for token_id, token in enumerate(tokens):
             if token:
                 ids.setdefault(token, []).append(token_id)
-        self._vocabulary = outlines_core.Vocabulary(stop_token_id(options.tokenizer_file), ids)
+        self._vocabulary = outlines_core.Vocabulary(stop_of(options), ids)
         self.mask = np.zeros((len(tokens) + 31) // 32, dtype=np.int32)
         self._target = (int(self.mask.ctypes.data), int(self.mask.size), int(self.mask.itemsize))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
@@ -97,6 +98,7 @@ class Worker:
 
 
 def _serve(pipe: Connection, factory: Factory, arguments: tuple[Any, ...], memory_bytes: int | None) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this ends it
     if memory_bytes is not None:
         import resource
 

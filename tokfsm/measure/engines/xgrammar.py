@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import xgrammar
 import numpy as np
 
-from engines import Options, Walk, stop_token_id, token_bytes
+from tokfsm.measure.engines import Options, Walk, stop_of, tokens_of
 
 
 class Adapter:
@@ -16,12 +16,12 @@ class Adapter:
 
     def __init__(self, options: Options) -> None:
         self.version = version("xgrammar")
-        tokens = token_bytes(options.tokenizer_file)
+        tokens = tokens_of(options)
         info = xgrammar.TokenizerInfo(
             [token or b"" for token in tokens],  # empty: special
             xgrammar.VocabType.RAW,
             vocab_size=len(tokens),
-            stop_token_ids=[stop_token_id(options.tokenizer_file)],
+            stop_token_ids=[stop_of(options)],
         )
         self._compiler = xgrammar.GrammarCompiler(info, max_threads=1)
         self._any_whitespace = options.whitespace == "flexible"

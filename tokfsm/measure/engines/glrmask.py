@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import glrmask
 import numpy as np
 
-from engines import Options, Walk, token_bytes
+from tokfsm.measure.engines import Options, Walk, tokens_of
 
 
 class Adapter:
@@ -17,7 +17,7 @@ class Adapter:
     def __init__(self, options: Options) -> None:
         # Its language has one spelling, ", " and ": ", whatever is asked for.
         self.version = version("glrmask")
-        tokens = token_bytes(options.tokenizer_file)
+        tokens = tokens_of(options)
         self._vocab = glrmask.Vocab.from_id_to_bytes({i: token for i, token in enumerate(tokens) if token})
         self.mask = np.zeros((len(tokens) + 31) // 32, dtype=np.int32)
 

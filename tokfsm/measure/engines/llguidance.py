@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import llguidance
 import numpy as np
 
-from engines import Options, Walk, stop_token_id
+from tokfsm.measure.engines import Options, Walk, stop_of
 
 
 class Adapter:
@@ -17,7 +17,7 @@ class Adapter:
     def __init__(self, options: Options) -> None:
         self.version = version("llguidance")
         self._tokenizer = llguidance.LLTokenizer(
-            str(options.tokenizer_file), eos_token=stop_token_id(options.tokenizer_file)
+            str(options.tokenizer_file), eos_token=stop_of(options)
         )
         self._options: Any = {"whitespace_flexible": True}
         if options.whitespace == "spaced":
