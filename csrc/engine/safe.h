@@ -34,7 +34,10 @@ bool tf_wanted_of(tf_run *run, const tf_configuration *c, tf_wanted *wanted);
 /* n characters begun; `state` may be NULL, where nothing is live. */
 static inline bool tf_wanted_live(const tf_wanted *wanted, const tf_content_state *state, uint64_t n)
 {
-    if (state == NULL || !tf_words_meet(state->live, wanted->words.words, wanted->n_words))
+    if (state == NULL)
+        return false;
+    if (wanted->n_words == 1 ? (state->live[0] & wanted->words.words[0]) == 0
+                             : !tf_words_meet(state->live, wanted->words.words, wanted->n_words))
         return false;
     if (!wanted->limited)
         return true;

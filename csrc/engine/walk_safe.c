@@ -11,6 +11,9 @@
 #include "text.h"
 #include "walk.h"
 
+/* Most visits are a few reads. */
+enum { VISITS_A_UNIT = 16 };
+
 typedef struct level {
     const tf_content_state *state;
     uint64_t n;
@@ -25,6 +28,7 @@ typedef struct safe_walk {
     const tf_text *text; /* at `from` */
     tf_safe safe;
     tf_wanted wanted;
+    const uint8_t (*strings)[256];
     level *levels;
     uint8_t *path; /* bytes on the way to the level */
     tf_edits *edits;
@@ -83,21 +87,37 @@ static bool is_covered(const safe_walk *w, uint32_t node)
            (w->safe.hard || w->safe.most >= TF_LONG_CHARS || groups->chars[node] <= w->safe.most);
 }
 
+/* The state after a byte, without a call where it is known; NULL: nothing is live. */
+static inline const tf_content_state *step_content(tf_run *run, const tf_content_state *state,
+                                                   uint8_t byte)
+{
+    tf_content_state *from = (tf_content_state *)(uintptr_t)state; /* an atomic is read */
+    const tf_content_state *next = atomic_load_explicit(
+        &from->next[state->content->byte_class[byte]], memory_order_acquire);
+    if (next == NULL)
+        return tf_content_step(run, state, byte);
+    return next == &tf_content_dead ? NULL : next;
+}
+
 /* One node; *deeper: its children come next. */
-static bool visit(safe_walk *w, uint32_t depth, uint8_t byte, uint32_t node, bool *deeper)
+static inline bool visit(safe_walk *w, level *here, uint8_t byte, uint32_t node, uint32_t depth,
+                         bool *deeper)
 {
     tf_run *run = w->run;
-    const tf_trie *trie = &run->m->pack->all;
-    const level *here = &w->levels[depth];
-    *deeper = false;
-    if (byte == '"' && here->sub == TF_STR_NORMAL)
-        return true; /* closes: by itself */
-    if (byte == '\\' && here->sub == TF_STR_NORMAL)
-        return walk_escape(w, depth, node);
-    uint8_t sub = tf_string_table()[here->sub][byte], group = tf_byte_group[byte];
-    if (sub == TF_STR_DEAD)
-        return true;
+    const tf_trace_set *traces = run->m->pack->traces;
+    const uint8_t group = tf_byte_group[byte];
+    uint8_t sub = TF_STR_NORMAL;
     bool safe = here->safe;
+    *deeper = false;
+    if (here->sub != TF_STR_NORMAL || byte >= 0x80) {
+        sub = w->strings[here->sub][byte];
+        if (sub == TF_STR_DEAD)
+            return true;
+    } else if (byte == '\\') {
+        return walk_escape(w, depth, node);
+    } else if (byte == '"' || byte < ' ') {
+        return true; /* closes, by itself; or no string has it */
+    }
     if (safe && group != TF_GROUP_NONE) {
         safe = (w->safe.inside >> group & 1u) != 0;
         if (!safe && (w->safe.leaving >> group & 1u) == 0)
@@ -105,30 +125,27 @@ static bool visit(safe_walk *w, uint32_t depth, uint8_t byte, uint32_t node, boo
     }
     if (safe && is_covered(w, node))
         return true;
-    const tf_content_state *state = tf_content_step(run, here->state, byte);
+    const tf_content_state *state = step_content(run, here->state, byte);
     uint64_t n = here->n + (here->sub == TF_STR_NORMAL);
-    if (run->call.status != TOKFSM_OK || !tf_wanted_live(&w->wanted, state, n))
+    if (!tf_wanted_live(&w->wanted, state, n))
         return run->call.status == TOKFSM_OK;
-    level *below = &w->levels[depth + 1];
-    below->state = state;
-    below->n = n;
-    below->next = run->m->pack->traces->all.first[node];
-    below->end = run->m->pack->traces->all.first[node + 1];
-    below->sub = sub;
-    below->safe = safe && below->n - w->from->n <= w->safe.most;
+    safe = safe && n - w->from->n <= w->safe.most;
+    here[1] = (level){state, n, traces->all.first[node], traces->all.first[node + 1], sub, safe};
     w->path[depth] = byte;
     *deeper = true;
+    if (safe)
+        return true;
+    const tf_trie *trie = &run->m->pack->all;
     uint32_t first = trie->first[node], end = trie->first[node + 1];
-    return first == end || below->safe ||
+    return first == end ||
            tf_ids_add(&w->edits->before, run->arena, trie->ids + first, end - first) ||
            no_memory(run);
 }
 
 static bool walk_stay(safe_walk *w)
 {
-    tf_run *run = w->run;
-    const tf_children *children = &run->m->pack->traces->all;
-    uint32_t depth = 0;
+    const tf_children *children = &w->run->m->pack->traces->all;
+    uint32_t depth = 0, visits = 0;
     w->levels[0] = (level){w->from->content, w->from->n, children->first[0], children->first[1],
                            TF_STR_NORMAL, true};
     for (;;) {
@@ -140,8 +157,9 @@ static bool walk_stay(safe_walk *w)
         }
         uint32_t child = at->next++;
         bool deeper;
-        if (!tf_run_spend(run) ||
-            !visit(w, depth, children->byte[child], children->node[child], &deeper))
+        if (++visits % VISITS_A_UNIT == 0 && !tf_run_spend(w->run))
+            return false;
+        if (!visit(w, at, children->byte[child], children->node[child], depth, &deeper))
             return false;
         depth += deeper;
     }
@@ -165,7 +183,7 @@ static bool walk_long(safe_walk *w)
         uint32_t k = 0;
         for (; k < n; k++) {
             chars += tf_byte_group[bytes[k]] != TF_GROUP_NONE;
-            state = tf_content_step(run, state, bytes[k]);
+            state = step_content(run, state, bytes[k]);
             if (!tf_wanted_live(&w->wanted, state, chars))
                 break;
         }
@@ -278,7 +296,7 @@ static bool find_outcomes(safe_walk *w, outcomes *found)
         dead = UINT32_MAX;
         for (uint32_t k = before->shared < known ? before->shared : known; k < before->n; k++) {
             const tf_content_state *next =
-                tf_content_step(w->run, w->levels[k].state, before->bytes[k]);
+                step_content(w->run, w->levels[k].state, before->bytes[k]);
             /* Lengths only tell more off, and the quote's step looks at them. */
             if (next == NULL ||
                 !tf_words_meet(next->live, w->wanted.words.words, w->wanted.n_words)) {
@@ -324,7 +342,8 @@ bool tf_walk_safe(tf_run *run, const tf_configuration *c, bool *done, tf_edits *
 {
     const tf_strings *s = c->at;
     tokfsm_pack *pack = run->m->pack;
-    safe_walk w = {.run = run, .from = c, .text = c->text, .edits = edits};
+    safe_walk w = {.run = run, .from = c, .text = c->text, .edits = edits,
+                   .strings = tf_string_table()};
     *done = false;
     if ((s->hard_names && c->literal == TF_ON) || pack->traces->n_befores == 0 ||
         (c->mode == TF_IN_NAME && (run->m->names_pair || tf_emitted_ahead(run->m, c))) ||
