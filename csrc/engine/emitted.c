@@ -7,10 +7,12 @@ enum { MOST_BYTES = 256 };
 
 static bool is_spelled(const tf_spelled *spelled, const uint8_t *bytes, uint32_t n)
 {
+    if (n > spelled->most)
+        return false;
     for (uint32_t i = 0; i < n; i++)
         if (!(spelled->bytes[bytes[i] >> 6] >> (bytes[i] & 63u) & 1u))
             return false;
-    return n <= spelled->most;
+    return true;
 }
 
 static uint32_t length_of(const tf_text *text) { return text == NULL ? 0 : text->length; }
@@ -30,6 +32,15 @@ bool tf_emitted_whole(const tf_machine *m, const tf_frame *frame)
         if (is_spelled(whole, bytes, n))
             return true;
     }
+    return false;
+}
+
+bool tf_literal_whole(const tf_machine *m, const tf_strings *strings)
+{
+    const tf_spelled *whole = &m->pack->traces->whole;
+    for (uint32_t i = 0; i < strings->n_literals; i++)
+        if (is_spelled(whole, strings->literals[i].text, strings->literals[i].n_text))
+            return true;
     return false;
 }
 

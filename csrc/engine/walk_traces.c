@@ -7,6 +7,7 @@
  * is live.
  */
 #include "content.h"
+#include "emitted.h"
 #include "glance.h"
 #include "step.h"
 #include "walk.h"
@@ -94,6 +95,22 @@ static bool all_stay(trace_walk *w, const tf_configuration *c, uint32_t mark)
            tf_free_room(w->run, c, &room) && room >= w->traces->stays_chars[mark];
 }
 
+/* A string was begun: whether a token that closes it may have anything in it, all the same. */
+static bool any_inside(trace_walk *w, const tf_configuration *c)
+{
+    const tf_machine *m = w->run->m;
+    const tf_trace_set *traces = m->pack->traces;
+    const tf_strings *s = c->at;
+    uint64_t room;
+    if (!traces->has_free || compared(c) || m->options.escapes == TOKFSM_ESCAPES_MINIMAL ||
+        !tf_free_room(w->run, c, &room) || room < traces->whole.most || tf_literal_whole(m, s))
+        return false;
+    if (c->mode == TF_IN_STRING)
+        return s->n_breaks == 1;
+    return !m->names_pair && !tf_emitted_whole(m, c->top) &&
+           (s->content == NULL || !s->content->has_counts);
+}
+
 /* ---- digits ---- */
 
 static bool any_digits(tf_run *run, const tf_nstate *state)
@@ -169,6 +186,9 @@ static way visit_mark(trace_walk *w, const level *here, uint32_t node, bool whol
     const tf_configuration *c = &here->c;
     if (mark == TF_MARK_STAYS && all_stay(w, c, node))
         return take_below(w, node, whole) ? OVER : FAILED;
+    if ((mark == TF_MARK_FREE || mark == TF_MARK_CLOSES) &&
+        any_inside(w, c) != (mark == TF_MARK_FREE))
+        return w->run->call.status == TOKFSM_OK ? OVER : FAILED;
     if (mark == TF_MARK_DIGITS && !compared(c))
         return walk_digits(w, c, node, whole) ? OVER : FAILED;
     /* A token that ends with the opening quote stays in the string, too. */

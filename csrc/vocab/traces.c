@@ -6,7 +6,7 @@
 #include "trie.h"
 
 /* From as many ids on they are worth a piece. */
-enum { PIECE_IDS = 24 };
+enum { PIECE_IDS = 24, MOST_FREE = 5 };
 
 typedef struct trace_item {
     uint32_t id, chars;
@@ -59,6 +59,8 @@ typedef struct tracing {
     trace_item *item;
     tf_spelled *whole;
     bool spelled_out;
+    uint32_t free;     /* bit i: of the i-th string that it closes the inside is left out */
+    uint32_t n_closed; /* strings closed so far */
 } tracing;
 
 static void copy_one(tracing *t) { t->out[t->n_out++] = t->bytes[t->at++]; }
@@ -106,14 +108,22 @@ static void trace_string(tracing *t)
 {
     const uint8_t(*table)[256] = tf_string_table();
     uint8_t state = TF_STR_NORMAL;
-    uint32_t mark = t->n_out++, start = t->at;
+    uint32_t mark = t->n_out++, start = t->at, inside = t->n_out;
     while (t->at < t->n && state != TF_STR_CLOSE && state != TF_STR_DEAD) {
         state = table[state][t->bytes[t->at]];
         copy_one(t);
     }
-    t->out[mark] = state == TF_STR_CLOSE ? TF_MARK_CLOSES : TF_MARK_STAYS;
-    if (state == TF_STR_CLOSE)
-        note_spelled(t->whole, t->bytes + start, t->at - 1 - start);
+    t->out[mark] = TF_MARK_STAYS;
+    if (state != TF_STR_CLOSE)
+        return;
+    t->out[mark] = TF_MARK_CLOSES;
+    note_spelled(t->whole, t->bytes + start, t->at - 1 - start);
+    if (t->n_closed < 32 && (t->free >> t->n_closed & 1u) != 0) {
+        t->out[mark] = TF_MARK_FREE;
+        t->out[inside] = '"';
+        t->n_out = inside + 1;
+    }
+    t->n_closed++;
 }
 
 static bool all_digits(const uint8_t *bytes, uint32_t n)
@@ -163,12 +173,14 @@ static uint32_t trace_of(tracing *t, bool in_number)
 
 /* ---- lists of them ---- */
 
-static tokfsm_status add_to(trace_builder *b, trace_list *list, int which, trace_item item,
-                            const uint8_t *bytes, uint32_t n)
+static tokfsm_status add_one(trace_builder *b, trace_list *list, int which, trace_item item,
+                             const uint8_t *bytes, uint32_t n, uint32_t free, uint32_t *n_closed)
 {
     tracing t = {.bytes = bytes, .n = n, .out = b->trace + 1, .item = &item,
-                 .whole = &b->pack->traces->whole, .spelled_out = list->spelled_out};
+                 .whole = &b->pack->traces->whole, .spelled_out = list->spelled_out,
+                 .free = free};
     uint32_t length = trace_of(&t, which == TF_TRACE_NUMBER);
+    *n_closed = t.n_closed;
     uint8_t *start = b->trace + 1;
     if (!list->spelled_out && (item.lead > TF_SHORT_RUN || item.longest > TF_SHORT_RUN)) {
         *--start = TF_MARK_LONG;
@@ -188,6 +200,21 @@ static tokfsm_status add_to(trace_builder *b, trace_list *list, int which, trace
     tf_trie_item_set(&list->sorted[list->n], kept, length, (uint32_t)list->n);
     list->items[list->n++] = item;
     return tf_spend_n(b->budget, length, b->err);
+}
+
+/* Once for each choice of the strings that it closes whose inside is left out. */
+static tokfsm_status add_to(trace_builder *b, trace_list *list, int which, trace_item item,
+                            const uint8_t *bytes, uint32_t n)
+{
+    uint32_t n_closed;
+    TF_TRY(add_one(b, list, which, item, bytes, n, 0, &n_closed));
+    if (n_closed > MOST_FREE)
+        b->pack->traces->has_free = false;
+    for (uint32_t free = 1; n_closed <= MOST_FREE && free < 1u << n_closed; free++) {
+        uint32_t same;
+        TF_TRY(add_one(b, list, which, item, bytes, n, free, &same));
+    }
+    return TOKFSM_OK;
 }
 
 static tokfsm_status add(trace_builder *b, int which, trace_item item, const uint8_t *bytes,
@@ -441,6 +468,7 @@ tokfsm_status tf_traces_make(tokfsm_pack *pack, tf_budget *budget, tokfsm_error 
     tf_arena_init(&set->arena, a);
     pack->traces = set;
     tf_vocab_facts_find(pack, &set->facts);
+    set->has_free = true;
     trace_builder b = {.pack = pack, .arena = &set->arena, .budget = budget, .err = err};
     tf_arena_init(&b.scratch, a);
     tokfsm_status status = make(&b, set);

@@ -18,7 +18,8 @@
 enum {
     TF_MARK_LONG = 1, /* at the root: what follows has a run of more than TF_SHORT_RUN spaces */
     TF_MARK_STAYS,    /* after an opening quote: the rest is inside the string */
-    TF_MARK_CLOSES,   /* ... or closes it */
+    TF_MARK_FREE,     /* ... or closes it: then at once the quote, what is before it left out */
+    TF_MARK_CLOSES,   /* ... the same tokens with what is before the quote */
     TF_MARK_DIGITS    /* after the first digit of a number, or at the start of what goes on in
                          one: the rest is digits */
 };
@@ -71,6 +72,7 @@ enum { TF_MAX_BEFORES = 1024 };
 
 typedef struct tf_trace_set {
     tf_arena arena;
+    bool has_free;      /* there is TF_MARK_FREE: no token closes too many strings */
     uint32_t n_befores; /* 0: more than TF_MAX_BEFORES */
     const tf_before *befores;
     tf_children all; /* of the pack's trie of that name */
