@@ -15,8 +15,14 @@ typedef struct entry {
     uint64_t words[]; /* the signature; the ids of the edits follow it */
 } entry;
 
+typedef struct block {
+    struct block *next;
+    max_align_t bytes[];
+} block;
+
 struct tf_cache {
     atomic_ullong n_masks, n_bytes;
+    _Atomic(block *) blocks;
     _Atomic(entry *) buckets[N_BUCKETS];
 };
 
@@ -197,6 +203,24 @@ static tf_cache *cache_of(tf_machine *m, const tokfsm_allocator *a)
     return cache;
 }
 
+void *tf_cache_block(tf_machine *m, size_t n_bytes)
+{
+    const tokfsm_allocator *a = &m->allocator;
+    tf_cache *cache = cache_of(m, a);
+    if (cache == NULL || atomic_load_explicit(&cache->n_bytes, memory_order_relaxed) + n_bytes >
+                             m->limits.automaton_bytes)
+        return NULL;
+    block *made = tf_allocate(a, sizeof *made + n_bytes);
+    if (made == NULL)
+        return NULL;
+    made->next = atomic_load_explicit(&cache->blocks, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&cache->blocks, &made->next, made,
+                                                  memory_order_release, memory_order_relaxed))
+        ;
+    atomic_fetch_add_explicit(&cache->n_bytes, sizeof *made + n_bytes, memory_order_relaxed);
+    return made->bytes;
+}
+
 static uint32_t *copy_ids(tf_ids *to, const tf_ids *from, uint32_t *room)
 {
     to->items = room;
@@ -251,6 +275,11 @@ void tf_cache_free(tf_machine *m, const tokfsm_allocator *allocator)
             tf_release(allocator, e);
             e = next;
         }
+    for (block *one = atomic_load_explicit(&cache->blocks, memory_order_relaxed); one != NULL;) {
+        block *next = one->next;
+        tf_release(allocator, one);
+        one = next;
+    }
     tf_release(allocator, cache);
 }
 

@@ -28,6 +28,8 @@ void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutra
 bool tf_cache_find(tf_machine *m, const tf_signature *signature, tf_edits *edits);
 /* Keep a mask; does nothing where there is no memory for it. */
 void tf_cache_keep(tf_machine *m, const tf_signature *signature, const tf_edits *edits);
+/* Memory that lives as long as the masks and counts with them; NULL: none left. */
+void *tf_cache_block(tf_machine *m, size_t n_bytes);
 void tf_cache_free(tf_machine *m, const tokfsm_allocator *allocator);
 /* Masks kept, and the memory that they take. */
 void tf_cache_count(const tf_machine *m, uint64_t *n_masks, uint64_t *n_bytes);

@@ -33,10 +33,12 @@ void tf_edits_apply(const tf_edits *edits, uint32_t *row, size_t n_words)
             row[w] = edits->base[w] & edits->narrowed[w];
     for (uint32_t i = 0; i < edits->before.n; i++)
         tf_set(row, edits->before.items[i]);
+    for (uint32_t i = 0; i < edits->n_before_pieces; i++)
+        tf_piece_set(edits->pieces[i], row);
     for (uint32_t i = 0; i < edits->cleared.n; i++)
         tf_clear(row, edits->cleared.items[i]);
     for (uint32_t i = 0; i < edits->set.n; i++)
         tf_set(row, edits->set.items[i]);
-    for (uint32_t i = 0; i < edits->n_pieces; i++)
+    for (uint32_t i = edits->n_before_pieces; i < edits->n_pieces; i++)
         tf_piece_set(edits->pieces[i], row);
 }

@@ -1,6 +1,6 @@
 /*
- * A mask as a wide row and few edits: (base AND narrowed) + before - cleared + set + pieces, in
- * this order. Made without touching the caller's row, so that a failure leaves it as it was.
+ * A mask as a wide row and few edits: (base AND narrowed) + before - cleared + set, in this order;
+ * pieces are a part of `before` or of `set`. Made without touching the caller's row, so that a failure leaves it as it was.
  */
 #ifndef TF_EDITS_H
 #define TF_EDITS_H
@@ -20,7 +20,7 @@ typedef struct tf_edits {
     const uint32_t *base;     /* a row of the pack; NULL: nothing */
     const uint32_t *narrowed; /* NULL: all of the base */
     tf_ids before, cleared, set;
-    uint32_t n_pieces;
+    uint32_t n_pieces, n_before_pieces;    /* the first ones are a part of `before` */
     const tf_piece *pieces[TF_MAX_PIECES]; /* of the pack */
 } tf_edits;
 

@@ -91,6 +91,7 @@ struct tf_content_state {
     uint8_t inside;         /* a character */
     uint32_t id;
     _Atomic(const uint32_t *) cost; /* [n_languages] tokens to acceptance, whatever the length */
+    _Atomic(const struct tf_safe_note *) safe; /* safe.h: of the languages asked for first */
     _Atomic(const tf_content_state *) next[]; /* [n_classes]; &tf_content_dead: nothing is live */
 };
 extern const tf_content_state tf_content_dead;

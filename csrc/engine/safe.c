@@ -1,5 +1,7 @@
 #include "safe.h"
 
+#include "cache.h"
+
 enum {
     MOST_STATES = 64,
     MOST_CHARS = TF_LONG_CHARS, /* nearly all tokens are as short */
@@ -118,15 +120,60 @@ static bool look_round(looking *l, uint32_t state, uint64_t which, bool only_liv
     return true;
 }
 
+/* What was found for a state, lengths aside. */
+typedef struct tf_safe_note {
+    tf_safe safe;
+    uint32_t n;
+    const tf_content_state *const *states; /* that safe characters lead to; some may be NULL */
+    uint64_t words[];                      /* the languages asked for */
+} tf_safe_note;
+
 /* How many characters may come, at most `most`, for lengths to be met in all those states. */
-static uint32_t within_lengths(const looking *l, uint32_t most)
+static uint32_t within_lengths(const tf_wanted *wanted, const tf_content_state *const *states,
+                               uint32_t n, uint32_t most)
 {
     for (uint32_t chars = 1; chars <= most; chars++)
-        for (uint32_t i = 0; i < l->n; i++)
-            if (l->states[i] != NULL &&
-                !tf_wanted_live(l->wanted, l->states[i], l->wanted->c->n + chars))
+        for (uint32_t i = 0; i < n; i++)
+            if (states[i] != NULL && !tf_wanted_live(wanted, states[i], wanted->c->n + chars))
                 return chars - 1;
     return most;
+}
+
+static void limit(const tf_wanted *wanted, const tf_content_state *const *states, uint32_t n,
+                  tf_safe *safe)
+{
+    if (!wanted->limited || safe->inside == 0)
+        return;
+    uint32_t most = within_lengths(wanted, states, n,
+                                   safe->most < MOST_LIMITED ? safe->most : MOST_LIMITED);
+    safe->hard = safe->hard && most == safe->most;
+    safe->most = most;
+    if (most == 0) {
+        safe->leaving |= safe->inside;
+        safe->inside = 0;
+    }
+}
+
+static void keep(tf_machine *m, const looking *l, const tf_safe *safe)
+{
+    tf_content_state *state = (tf_content_state *)(uintptr_t)l->wanted->c->content;
+    const tf_safe_note *none = NULL;
+    if (atomic_load_explicit(&state->safe, memory_order_relaxed) != NULL)
+        return;
+    size_t n_words = l->wanted->n_words * sizeof(uint64_t), n_states = l->n * sizeof *l->states;
+    tf_safe_note *note = tf_cache_block(m, sizeof *note + n_words + n_states);
+    if (note == NULL)
+        return;
+    const tf_content_state **states =
+        (const tf_content_state **)(void *)((char *)(note + 1) + n_words);
+    note->safe = *safe;
+    note->n = l->n;
+    note->states = states;
+    memcpy(note->words, l->wanted->words.words, n_words);
+    memcpy(states, l->states, n_states);
+    /* Another thread may be first: its note stays, and this one goes with the cache. */
+    atomic_compare_exchange_strong_explicit(&state->safe, &none, note, memory_order_release,
+                                            memory_order_relaxed);
 }
 
 bool tf_wanted_of(tf_run *run, const tf_configuration *c, tf_wanted *wanted)
@@ -172,6 +219,14 @@ bool tf_safe_of(tf_run *run, const tf_wanted *wanted, tf_safe *safe)
     uint64_t inside = every, live_any = 0;
     uint32_t chars = 0, from = 0;
     bool hard = false;
+    tf_content_state *start = (tf_content_state *)(uintptr_t)wanted->c->content;
+    const tf_safe_note *note = atomic_load_explicit(&start->safe, memory_order_acquire);
+    if (note != NULL && memcmp(note->words, wanted->words.words,
+                               wanted->n_words * sizeof *note->words) == 0) {
+        *safe = note->safe;
+        limit(wanted, note->states, note->n, safe);
+        return true;
+    }
     for (;; chars++) {
         uint32_t end = l.n; /* from .. end - 1 are after `chars` characters */
         uint64_t live_here = 0, dead_here = 0, live, dead;
@@ -221,14 +276,11 @@ bool tf_safe_of(tf_run *run, const tf_wanted *wanted, tf_safe *safe)
         }
         from = end;
     }
-    if (wanted->limited && inside != 0) {
-        uint32_t most = within_lengths(&l, chars < MOST_LIMITED ? chars : MOST_LIMITED);
-        hard = hard && most == chars;
-        chars = most;
-    }
     if (inside == 0 || chars == 0)
         inside = chars = 0;
     /* Any of them can be written by an escape, too. */
     *safe = (tf_safe){inside, (live_any & ~inside) | TF_GROUP_BIT('\\'), chars, hard};
+    keep(run->m, &l, safe);
+    limit(wanted, l.states, l.n, safe);
     return true;
 }

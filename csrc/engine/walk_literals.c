@@ -18,7 +18,7 @@ typedef struct literal_walk {
     const tf_configuration *from;
     const tf_literal *literals;
     tf_edits *edits;
-    const uint32_t *n_open; /* [high - low + 1] of those before, how many may be meant */
+    uint8_t *open; /* [high - low] whether it may be meant: found out on first use */
     int beside;             /* TF_BESIDE_* */
 } literal_walk;
 
@@ -40,23 +40,18 @@ static bool is_open(tf_run *run, const tf_configuration *c, uint32_t literal)
                          c->value->n_words);
 }
 
-static bool count_open(literal_walk *w)
-{
-    const tf_configuration *c = w->from;
-    uint32_t n = c->high - c->low;
-    uint32_t *n_open = tf_arena_take(w->run->arena, ((size_t)n + 1) * sizeof *n_open);
-    if (n_open == NULL)
-        return no_memory(w->run);
-    n_open[0] = 0;
-    for (uint32_t i = 0; i < n; i++)
-        n_open[i + 1] = n_open[i] + is_open(w->run, c, c->low + i);
-    w->n_open = n_open;
-    return w->run->call.status == TOKFSM_OK;
-}
+enum { UNKNOWN, OPEN, NOT_OPEN };
 
-static bool any_open(const literal_walk *w, uint32_t low, uint32_t high)
+static bool any_open(literal_walk *w, uint32_t low, uint32_t high)
 {
-    return w->n_open[high - w->from->low] > w->n_open[low - w->from->low];
+    for (uint32_t i = low; i < high; i++) {
+        uint8_t *open = &w->open[i - w->from->low];
+        if (*open == UNKNOWN)
+            *open = is_open(w->run, w->from, i) ? OPEN : NOT_OPEN;
+        if (*open == OPEN)
+            return true;
+    }
+    return false;
 }
 
 /* The place behind the quote of a literal; false: it may not be meant, or a failure. */
@@ -146,8 +141,9 @@ bool tf_walk_literals(tf_run *run, const tf_configuration *c, int beside, tf_edi
     }
     if (c->low == c->high)
         return true;
-    if (!count_open(&w))
-        return false;
+    w.open = tf_arena_zero(run->arena, c->high - c->low);
+    if (w.open == NULL)
+        return no_memory(run);
     levels[0] = (level){0, c->low, c->high, c->pos, c->low};
     if (!arrive(&w, &levels[0]))
         return false;

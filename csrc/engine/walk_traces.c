@@ -9,6 +9,7 @@
 #include "content.h"
 #include "emitted.h"
 #include "glance.h"
+#include "safe.h"
 #include "step.h"
 #include "walk.h"
 
@@ -18,7 +19,7 @@ typedef struct level {
     bool literals; /* tf_only_literals */
 } level;
 
-enum { NEAR_LEVELS = 24 };
+enum { NEAR_LEVELS = 24, FEW_IDS = 16 };
 
 typedef struct trace_walk {
     tf_run *run;
@@ -61,8 +62,11 @@ static bool take(trace_walk *w, uint32_t first, uint32_t end, const tf_piece *pi
     if (first == end)
         return true;
     if (whole && w->any_close) {
-        if (piece != NULL && !w->by_ids && w->edits->n_pieces < TF_MAX_PIECES) {
-            w->edits->pieces[w->edits->n_pieces++] = piece;
+        tf_edits *edits = w->edits;
+        if (piece != NULL && !w->by_ids && edits->n_pieces < TF_MAX_PIECES) {
+            edits->pieces[edits->n_pieces++] = piece;
+            if (w->set == &edits->before)
+                edits->n_before_pieces = edits->n_pieces;
             return true;
         }
         return tf_ids_add(w->set, run->arena, t->trie.ids + first, end - first) || no_memory(run);
@@ -93,6 +97,61 @@ static bool all_stay(trace_walk *w, const tf_configuration *c, uint32_t mark)
     uint64_t room;
     return !compared(c) && w->run->m->options.escapes != TOKFSM_ESCAPES_MINIMAL &&
            tf_free_room(w->run, c, &room) && room >= w->traces->stays_chars[mark];
+}
+
+/* One token that stays in the string begun at `c`, by its content; with an escape by real steps. */
+static bool stays_live(trace_walk *w, const tf_wanted *wanted, uint32_t i, bool escaped)
+{
+    const tf_content_state *state = wanted->c->content;
+    uint64_t chars = wanted->c->n;
+    uint32_t n;
+    const uint8_t *bytes = tf_pack_token(w->run->m->pack, w->traces->trie.ids[i], &n);
+    tf_configuration c = *wanted->c;
+    for (uint32_t k = w->traces->stay_from[i]; k < n; k++) {
+        if (escaped) {
+            if (!tf_step(w->run, &c, bytes[k]))
+                return false;
+            continue;
+        }
+        chars += tf_byte_group[bytes[k]] != TF_GROUP_NONE;
+        state = tf_content_step(w->run, state, bytes[k]);
+        if (!tf_wanted_live(wanted, state, chars))
+            return false;
+    }
+    return true;
+}
+
+/* A string was begun whose content is not settled: tokens that stay in it. *done: all of them. */
+static bool take_content(trace_walk *w, const tf_configuration *c, uint32_t mark, bool whole,
+                         bool *done)
+{
+    tf_run *run = w->run;
+    const tf_traces *traces = w->traces;
+    const tf_trie *trie = &traces->trie;
+    const tf_strings *s = c->at;
+    uint32_t first = trie->first[mark], end = trie->first[trie->end[mark]];
+    tf_wanted wanted;
+    tf_safe safe;
+    *done = false;
+    if (s->content == NULL || compared(c) || c->literal == TF_ON || end - first < FEW_IDS ||
+        !tf_wanted_of(run, c, &wanted))
+        return run->call.status == TOKFSM_OK;
+    if (!tf_safe_of(run, &wanted, &safe))
+        return false;
+    const bool near = traces->stays_chars[mark] <= safe.most;
+    for (uint32_t i = first; i < end; i++) {
+        uint64_t groups = traces->stay_groups[i], outside = groups & ~safe.inside;
+        bool escaped =
+            (groups & (TF_GROUP_BIT('\\') | (uint64_t)1 << TF_GROUP_NEVER)) != 0;
+        bool live = outside == 0 && near;
+        if (!live && (escaped || (outside & safe.leaving) != 0 || (!near && !safe.hard) ||
+                      outside == 0))
+            live = stays_live(w, &wanted, i, escaped);
+        if (run->call.status != TOKFSM_OK || (live && !take(w, i, i + 1, NULL, whole)))
+            return false;
+    }
+    *done = true;
+    return tf_run_spend(run);
 }
 
 /* A string was begun: whether a token that closes it may have anything in it, all the same. */
@@ -186,6 +245,11 @@ static way visit_mark(trace_walk *w, const level *here, uint32_t node, bool whol
     const tf_configuration *c = &here->c;
     if (mark == TF_MARK_STAYS && all_stay(w, c, node))
         return take_below(w, node, whole) ? OVER : FAILED;
+    bool done = false;
+    if (mark == TF_MARK_STAYS && !take_content(w, c, node, whole, &done))
+        return FAILED;
+    if (done)
+        return OVER;
     if ((mark == TF_MARK_FREE || mark == TF_MARK_CLOSES) &&
         any_inside(w, c) != (mark == TF_MARK_FREE))
         return w->run->call.status == TOKFSM_OK ? OVER : FAILED;

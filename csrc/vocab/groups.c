@@ -51,6 +51,14 @@ static uint64_t bit_of(uint8_t byte)
     return tf_byte_group[byte] == TF_GROUP_NONE ? 0 : TF_GROUP_BIT(byte);
 }
 
+uint64_t tf_groups_of(const uint8_t *bytes, uint32_t n)
+{
+    uint64_t groups = 0;
+    for (uint32_t i = 0; i < n; i++)
+        groups |= bit_of(bytes[i]);
+    return groups;
+}
+
 /* ---- what is in tokens and below nodes ---- */
 
 static void find_tokens(const tokfsm_pack *pack, uint64_t *token)
@@ -59,9 +67,9 @@ static void find_tokens(const tokfsm_pack *pack, uint64_t *token)
     for (uint32_t id = 0; id < pack->vocab_size; id++) {
         uint32_t n;
         const uint8_t *bytes = tf_pack_token(pack, id, &n);
-        token[id] = tf_bit(stay, id) ? 0 : (uint64_t)1 << TF_GROUP_NEVER;
-        for (uint32_t i = 0; i < n; i++)
-            token[id] |= bit_of(bytes[i]);
+        token[id] = tf_groups_of(bytes, n);
+        if (!tf_bit(stay, id))
+            token[id] |= (uint64_t)1 << TF_GROUP_NEVER;
     }
 }
 

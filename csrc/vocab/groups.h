@@ -14,6 +14,8 @@
 enum { TF_GROUP_BUCKETS = 128, TF_LONG_CHARS = 16 };
 enum { TF_GROUP_NEVER = 63, TF_GROUP_NONE = 64, TF_N_USED_GROUPS = 51 };
 extern const uint8_t tf_byte_group[256];
+/* Groups of the characters in n bytes of a string. */
+uint64_t tf_groups_of(const uint8_t *bytes, uint32_t n);
 /* The bytes of a group, ascending. */
 uint32_t tf_group_bytes(uint32_t group, const uint8_t **bytes);
 #define TF_GROUP_BIT(byte) ((uint64_t)1 << tf_byte_group[(uint8_t)(byte)])

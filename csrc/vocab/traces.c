@@ -10,6 +10,9 @@ enum { PIECE_IDS = 24, MOST_FREE = 5 };
 
 typedef struct trace_item {
     uint32_t id, chars;
+    uint32_t skipped; /* bytes of the token before those that are traced */
+    uint64_t stay_groups;
+    uint16_t stay_from;
     uint16_t before;
     uint16_t lead, longest;
     uint8_t minimal;
@@ -114,8 +117,13 @@ static void trace_string(tracing *t)
         copy_one(t);
     }
     t->out[mark] = TF_MARK_STAYS;
-    if (state != TF_STR_CLOSE)
+    if (state != TF_STR_CLOSE) {
+        t->item->stay_groups = tf_groups_of(t->bytes + start, t->at - start);
+        if (start + t->item->skipped > UINT16_MAX)
+            t->item->stay_groups |= (uint64_t)1 << TF_GROUP_NEVER;
+        t->item->stay_from = (uint16_t)(start + t->item->skipped);
         return;
+    }
     t->out[mark] = TF_MARK_CLOSES;
     note_spelled(t->whole, t->bytes + start, t->at - 1 - start);
     if (t->n_closed < 32 && (t->free >> t->n_closed & 1u) != 0) {
@@ -312,7 +320,7 @@ static tokfsm_status list_tokens(trace_builder *b)
         const uint8_t *bytes = tf_pack_token(b->pack, close->ids[k], &n);
         tf_pack_close(bytes, n, &n_before, &chars, &minimal);
         note_spelled(&b->pack->traces->before, bytes, n_before);
-        trace_item item = {.id = close->ids[k], .chars = chars, .before = before_of[k],
+        trace_item item = {.id = close->ids[k], .skipped = n_before + 1, .chars = chars, .before = before_of[k],
                            .minimal = minimal};
         TF_TRY(add(b, TF_TRACE_CLOSE, item, bytes + n_before + 1, n - n_before - 1));
     }
@@ -354,7 +362,7 @@ static tokfsm_status make_nodes(trace_builder *b, const trace_list *list, tf_tra
         uint8_t byte = trie->byte[node];
         bool mark = node > 0 && (byte == TF_MARK_STAYS || byte == TF_MARK_DIGITS);
         uint32_t first = trie->first[node], end = trie->first[mark ? trie->end[node] : node + 1];
-        if (end - first >= PIECE_IDS && traces->chars == NULL)
+        if (end - first >= PIECE_IDS)
             TF_TRY(make_piece(b, trie->ids + first, end - first, &piece[node]));
         if (mark && byte == TF_MARK_STAYS)
             for (uint32_t k = first; k < end; k++) {
@@ -391,11 +399,13 @@ static tokfsm_status make_trie(trace_builder *b, trace_list *list, bool close, t
     uint32_t *chars = tf_arena_take(arena, list->n * sizeof *chars);
     uint8_t *minimal = tf_arena_take(arena, list->n);
     uint16_t *before = tf_arena_take(arena, list->n * sizeof *before);
+    uint16_t *stay_from = tf_arena_take(arena, list->n * sizeof *stay_from);
+    uint64_t *stay_groups = tf_arena_take(arena, list->n * sizeof *stay_groups);
     uint32_t *stays_chars = tf_arena_zero(arena, n_nodes * sizeof *stays_chars);
     const tf_piece **piece = tf_arena_zero(arena, n_nodes * sizeof *piece);
     if (byte == NULL || end == NULL || first == NULL || ids == NULL || root == NULL ||
         path == NULL || lead == NULL || longest == NULL || chars == NULL || minimal == NULL ||
-        before == NULL ||
+        before == NULL || stay_from == NULL || stay_groups == NULL ||
         stays_chars == NULL || piece == NULL)
         return no_memory(b);
     tf_trie_arrays out = {byte, end, first, ids, root};
@@ -407,6 +417,8 @@ static tokfsm_status make_trie(trace_builder *b, trace_list *list, bool close, t
         chars[k] = item->chars;
         minimal[k] = item->minimal;
         before[k] = item->before;
+        stay_from[k] = item->stay_from;
+        stay_groups[k] = item->stay_groups;
         ids[k] = item->id;
     }
     *trie = (tf_trie){(uint32_t)n_nodes, byte, end, first, ids, root, trie->depth};
@@ -416,6 +428,8 @@ static tokfsm_status make_trie(trace_builder *b, trace_list *list, bool close, t
     traces->minimal = close ? minimal : NULL;
     traces->before = close ? before : NULL;
     traces->stays_chars = stays_chars;
+    traces->stay_from = stay_from;
+    traces->stay_groups = stay_groups;
     traces->piece = piece;
     return make_nodes(b, list, traces, stays_chars, piece);
 }
