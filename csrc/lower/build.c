@@ -348,7 +348,12 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
     if (m->unique != TF_UNIQUE_NEVER && !tf_cache_pairs(m, &b->arena))
         return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
     TF_TRY(make_root(b));
-    return b->ir.negates || m->unique == TF_UNIQUE_PLANNED ? tf_explore_containers(b) : TOKFSM_OK;
+    if (!b->ir.negates && m->unique != TF_UNIQUE_PLANNED)
+        return TOKFSM_OK;
+    TF_TRY(tf_explore_containers(b));
+    if (m->unique == TF_UNIQUE_PLANNED)
+        m->unique = tf_unique_mode_of_kinds(b);
+    return TOKFSM_OK;
 }
 
 tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes,

@@ -256,6 +256,9 @@ tokfsm_status tf_unique_kind(tf_build *b, const tf_alternative *const *alternati
 /* Refuse an alternative that both counts its items and compares them. */
 tokfsm_status tf_unique_uncounted(tf_build *b, const tf_alternative *alternative);
 uint32_t tf_unique_mode(const tf_ir *ir); /* TF_UNIQUE_* */
+/* The same once all kinds are there: PLANNED only if some array must have items that differ, or
+   two that are equal. */
+uint32_t tf_unique_mode_of_kinds(const tf_build *b);
 
 /* values.c */
 tokfsm_status tf_value_of(tf_build *b, tf_oset *const *osets, uint32_t n, const tf_value **value);
