@@ -25,7 +25,7 @@ SOURCES = {
               "tape_names tape_value uri",
     "regex": "charset escape formats parse unicode_names unicode_runs",
     "automaton": "atoms classes dfa formula intern lengths program shortest",
-    "engine": "automaton bound bound_members bound_names budget_mask cache content content_cost counters edits frames items "
+    "engine": "automaton bound bound_members bound_names budget_mask cache content content_cost counters distances edits frames items "
               "items_plan machine mask match members_plan name_content name_cost options plan reach room search "
               "spelling step step_string text unique walk walk_content",
     "lower": "alike alternatives build choices content_states cost count domain equal_items evaluate expand "

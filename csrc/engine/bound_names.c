@@ -126,23 +126,34 @@ static bool any_emitted_begins(const tf_frame *frame, const tf_text *text)
     return false;
 }
 
+/* The name's text so far, in one piece; NULL: no memory. */
+static uint8_t *start_of(tf_run *run, const tf_configuration *c, const tf_text **text, uint32_t *n)
+{
+    *text = NULL;
+    if (c->mode == TF_IN_NAME && !tf_name_text(run, c, text))
+        return NULL;
+    *n = *text == NULL ? 0 : (*text)->length;
+    uint8_t *start = tf_arena_take(run->arena, (size_t)*n + 5); /* a character may follow */
+    if (start == NULL) {
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a bound");
+        return NULL;
+    }
+    for (const tf_text *t = *text; t != NULL; t = t->previous)
+        memcpy(start + t->length - t->n, t->more ? t->more : t->bytes, t->n);
+    return start;
+}
+
 uint32_t tf_class_name_cost(tf_run *run, const tf_configuration *c, uint32_t class,
                             tf_known_name *name)
 {
     const tf_content *content = c->top->kind->names.content;
     bool in = c->mode == TF_IN_NAME;
-    const tf_text *text = NULL;
+    const tf_text *text;
+    uint32_t n_start;
     *name = (tf_known_name){NULL, 0};
-    if (in && !tf_name_text(run, c, &text))
+    const uint8_t *start = start_of(run, c, &text, &n_start);
+    if (start == NULL)
         return TF_COST_NONE;
-    uint32_t n_start = text == NULL ? 0 : text->length;
-    uint8_t *start = tf_arena_take(run->arena, (size_t)n_start + 1);
-    if (start == NULL) {
-        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a bound");
-        return TF_COST_NONE;
-    }
-    for (const tf_text *t = text; t != NULL; t = t->previous)
-        memcpy(start + t->length - t->n, t->more ? t->more : t->bytes, t->n);
     ending e = {c, class, start, n_start, TF_COST_NONE, name};
     if (in && tf_in_escape(c) && tf_bytes_cost(run->m, TF_ESCAPE_BYTES) == TF_COST_NONE)
         return TF_COST_NONE;
@@ -176,4 +187,78 @@ uint32_t tf_class_names_costs(tf_run *run, const tf_frame *frame, uint32_t class
                                       &n_text);
     note_failure(run, &walker);
     return found;
+}
+
+/* ---- classes that are sets ---- */
+
+typedef struct sets_ahead {
+    tf_run *run;
+    const tf_configuration *c;
+    usage usage;
+    uint32_t before; /* tokens to where the search begins */
+    uint64_t *met;   /* classes */
+    tf_set_visit visit;
+    void *context;
+    bool once, ended;
+} sets_ahead;
+
+/* Of a text that can be used: its class, if it is new. True: go on. */
+static bool meet_set(void *context, const tf_content_state *state, const uint8_t *bytes, uint32_t n,
+                     uint32_t cost)
+{
+    sets_ahead *s = context;
+    uint32_t class = tf_set_of_state(s->c->top->kind, state);
+    if (tf_word_bit(s->met, class) || is_used(&s->usage, bytes, n))
+        return true;
+    tf_word_set(s->met, class);
+    s->ended = s->visit(s->run, s->context, class, tf_cost_add(cost, s->before));
+    return !s->ended;
+}
+
+static bool sets_from(sets_ahead *s, const tf_content_state *state)
+{
+    tf_run *run = s->run;
+    const tf_kind *kind = s->c->top->kind;
+    uint32_t n_words = tf_words_for(kind->n_others);
+    s->met = tf_arena_zero(run->arena, n_words * sizeof *s->met);
+    if (s->met == NULL) {
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a bound");
+        return false;
+    }
+    tf_content_walker walker = tf_content_walker_of(run);
+    tf_name_each(&walker, state, n_used(s->c->top), meet_set, s);
+    note_failure(run, &walker);
+    return run->call.status == TOKFSM_OK;
+}
+
+static bool sets_behind_escape(tf_run *run, void *context, const tf_content_state *next,
+                               uint32_t code, uint32_t n_bytes)
+{
+    sets_ahead *s = context;
+    uint32_t n_start = s->usage.n_start;
+    s->usage.n_start += tf_utf8(code, (uint8_t *)(uintptr_t)s->usage.start + n_start);
+    s->before = n_bytes;
+    bool ok = sets_from(s, next);
+    s->usage.n_start = n_start;
+    return !ok || (s->once && s->ended) || run->call.status != TOKFSM_OK;
+}
+
+bool tf_each_set_ahead(tf_run *run, const tf_configuration *c, bool once, tf_set_visit visit,
+                       void *context)
+{
+    const tf_text *text;
+    sets_ahead s = {.run = run, .c = c, .visit = visit, .context = context, .once = once};
+    bool in = c->mode == TF_IN_NAME;
+    uint8_t *start = start_of(run, c, &text, &s.usage.n_start);
+    s.usage.frame = c->top;
+    s.usage.start = start;
+    if (start == NULL)
+        return false;
+    if (!in || !tf_in_escape(c)) {
+        const tf_content_state *state = in ? c->content : c->top->kind->names.content->start;
+        return state == NULL || sets_from(&s, state);
+    }
+    if (tf_bytes_cost(run->m, TF_ESCAPE_BYTES) != TF_COST_NONE)
+        tf_content_escapes(run, c, sets_behind_escape, &s);
+    return run->call.status == TOKFSM_OK;
 }

@@ -387,7 +387,7 @@ tokfsm_status tf_build_content_distance(tf_build *b, const tf_content_state *sta
     build_walk w = {b, TOKFSM_OK};
     tf_arena scratch;
     tf_arena_init(&scratch, &b->arena.allocator);
-    tf_content_walker walker = {&b->machine, &scratch, &w, walk_next, walk_cost, walk_spend, false};
+    tf_content_walker walker = {&b->machine, &scratch, &w, walk_next, walk_cost, walk_spend, NULL, false};
     *cost = tf_content_distance(&walker, state, language, least, most);
     tf_arena_free(&scratch);
     if (walker.failed)
@@ -402,7 +402,7 @@ tokfsm_status tf_build_name_cheapest(tf_build *b, const tf_content_state *state,
     build_walk w = {b, TOKFSM_OK};
     tf_arena scratch;
     tf_arena_init(&scratch, &b->arena.allocator);
-    tf_content_walker walker = {&b->machine, &scratch, &w, walk_next, walk_cost, walk_spend, false};
+    tf_content_walker walker = {&b->machine, &scratch, &w, walk_next, walk_cost, walk_spend, NULL, false};
     const uint8_t *text;
     uint32_t n_text;
     *n_found = tf_name_cheapest(&walker, state, language, used, context, n_used, n_wanted, costs,
