@@ -101,17 +101,33 @@ static bool is_wanted(tf_run *run, void *context, uint32_t class, uint32_t cost)
     return wanted->found || run->call.status != TOKFSM_OK;
 }
 
-/* Whether the name can end as it is; false: it may still be that it leads on. */
+/* Some way to the end of the character that is under way; NULL: none was met. */
+static const tf_content_state *end_character(tf_run *run, const tf_content_state *state)
+{
+    const tf_content *content = state->content;
+    while (state != NULL && state->inside) {
+        const tf_content_state *next = NULL;
+        for (uint32_t byte = 0x80; byte < 0xC0 && next == NULL; byte++)
+            if ((byte == 0x80 || content->byte_class[byte] != content->byte_class[byte - 1]) &&
+                tf_has_byte(run->m, (uint8_t)byte))
+                next = tf_content_step(run, state, (uint8_t)byte);
+        state = next;
+    }
+    return state;
+}
+
+/* Whether the name can end as it is, or with the character under way; false: it may still be that
+   it leads on. */
 static bool can_end(tf_run *run, const tf_configuration *c, uint32_t a)
 {
-    uint32_t class;
-    if (c->mode != TF_IN_NAME || c->sub != TF_STR_NORMAL || c->literal != TF_OFF ||
-        !tf_class_of_name(c, &class))
+    bool whole = c->sub == TF_STR_NORMAL;
+    if (c->mode != TF_IN_NAME || tf_in_escape(c) || c->literal != TF_OFF || c->content == NULL)
         return false;
     for (const tf_emitted *e = c->top->emitted; e != NULL; e = e->previous)
-        if (tf_text_equal(e->name, c->text))
+        if (whole ? tf_text_equal(e->name, c->text) : tf_text_begins(e->name, c->text))
             return false;
-    return is_open(run, c->top, class, a);
+    const tf_content_state *end = end_character(run, c->content);
+    return end != NULL && is_open(run, c->top, tf_set_of_state(c->top->kind, end), a);
 }
 
 bool tf_other_name_live(tf_run *run, const tf_configuration *c, uint32_t a)
