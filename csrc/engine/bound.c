@@ -93,7 +93,8 @@ typedef struct set_costs {
 } set_costs;
 
 /* A name of the class that costs so much. True: those that cost more are of no use. */
-static bool add_set_cost(tf_run *run, void *context, uint32_t class, uint32_t name)
+static bool add_set_cost(tf_run *run, void *context, const uint64_t *ahead, uint32_t class,
+                         uint32_t name)
 {
     const set_costs *s = context;
     const tf_frame *frame = s->frame;
@@ -105,10 +106,9 @@ static bool add_set_cost(tf_run *run, void *context, uint32_t class, uint32_t na
         return true;
     if (!tf_other_open(run, frame, class, open.words))
         memset(open.words, 0, kind->alternative_words * sizeof *open.words);
-    const uint64_t *alive = tf_frame_alive(frame);
     bool settled = true;
-    for (uint32_t a = tf_words_next(alive, kind->alternative_words, 0); a != UINT32_MAX;
-         a = tf_words_next(alive, kind->alternative_words, a + 1)) {
+    for (uint32_t a = tf_words_next(ahead, kind->alternative_words, 0); a != UINT32_MAX;
+         a = tf_words_next(ahead, kind->alternative_words, a + 1)) {
         uint32_t rest = tf_rest_after(run, frame, a, TF_NONE, 0, true, 0, 0, NULL);
         if (tf_word_bit(open.words, a))
             keep_less(&s->out->of[a],

@@ -94,11 +94,13 @@ typedef struct wanted_set {
     bool found;
 } wanted_set;
 
-static bool is_wanted(tf_run *run, void *context, uint32_t class, uint32_t cost)
+static bool is_wanted(tf_run *run, void *context, const uint64_t *reachable, uint32_t class,
+                      uint32_t cost)
 {
     wanted_set *wanted = context;
     wanted->found = cost != TF_COST_NONE && is_open(run, wanted->frame, class, wanted->a);
-    return wanted->found || run->call.status != TOKFSM_OK;
+    return wanted->found || run->call.status != TOKFSM_OK ||
+           (wanted->a != TF_NONE && !tf_word_bit(reachable, wanted->a));
 }
 
 /* Some way to the end of the character that is under way; NULL: none was met. */

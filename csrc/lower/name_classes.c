@@ -224,7 +224,17 @@ static tokfsm_status split_all(splitting *s)
 
 /* ---- sets of patterns ---- */
 
-enum { FEW_PATTERNS = 5, MOST_PATTERNS = 12 }; /* the first: those cannot make many classes */
+enum { FEW_PATTERNS = 4, MOST_PATTERNS = 12 }; /* the first: those cannot make many classes */
+enum { PART = 32 }; /* of the memory, that classes may take: all that follows takes more */
+
+/* Names are looked for byte by byte: each character must be one that can be written raw. */
+static bool writes_characters(const tf_machine *m)
+{
+    for (uint32_t byte = 0x80; byte <= 0xF4; byte++)
+        if (byte != 0xC0 && byte != 0xC1 && !tf_has_byte(m, (uint8_t)byte))
+            return false;
+    return true;
+}
 
 /* The patterns' own languages, and that of all names, which keeps every state live. */
 static tokfsm_status set_language(tf_build *b, const tf_content_spec *spec, uint32_t i,
@@ -261,7 +271,7 @@ static tokfsm_status try_splitting(tf_build *b, tf_pattern_set *set)
     splitting s = {.b = b, .set = &copy};
     tokfsm_error unsaid = {0}, *err = b->err;
     TF_TRY(tf_pattern_set_copy(b, set, &copy));
-    tf_dfa_limit_bytes(copy.dfa, (size_t)(b->machine.limits.automaton_bytes / 4));
+    tf_dfa_limit_bytes(copy.dfa, (size_t)(b->machine.limits.automaton_bytes / PART));
     b->err = &unsaid;
     tokfsm_status status = split_all(&s);
     b->err = err;
@@ -281,7 +291,8 @@ static tokfsm_status make_classes(tf_build *b, pattern_list *list, const tf_lite
     tokfsm_status status = TOKFSM_OK;
     splitting s = {.b = b};
     TF_TRY(tf_pattern_set_of(b, list->all.items, (uint32_t)list->all.n, NULL, 0, &s.set));
-    if (!counted && s.set->n > FEW_PATTERNS && s.set->n <= MOST_PATTERNS) {
+    if (!counted && s.set->n > FEW_PATTERNS && s.set->n <= MOST_PATTERNS &&
+        writes_characters(&b->machine)) {
         if (s.set->split == NOT_TRIED)
             TF_TRY(try_splitting(b, s.set));
         if (s.set->split == TOO_MUCH)
