@@ -281,6 +281,8 @@ static tokfsm_status try_splitting(tf_build *b, tf_pattern_set *set)
             *err = unsaid;
         return status;
     }
+    if (status != TOKFSM_OK)
+        TF_TRY(tf_spend(b->budget, b->err)); /* or it was the work that went over its limit */
     set->split = status == TOKFSM_OK ? CAN_BE : TOO_MUCH;
     return TOKFSM_OK;
 }
