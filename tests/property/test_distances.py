@@ -25,7 +25,8 @@ from test_walks import walk  # noqa: E402
 SEEDS = int(os.environ.get("TOKFSM_PROPERTY_SEEDS", "150"))
 TOKENS: list[bytes | None] = [bytes([b]) for b in range(256)]
 BYTES = tokfsm.Vocabulary.from_bytes(TOKENS)
-PATTERNS = ("^(ab|c)*$", "^(aab|b)+$", "^a{3}|b$", "a.b", "^(a|bc){2,5}$", "c", "^[ab]*c?$", "^(abc)*$", "^(aa|bbb)*$", "b[^c]{2}a")
+PATTERNS = ("^(ab|c)*$", "^(aab|b)+$", "^a{3}|b$", "a.b", "^(a|bc){2,5}$", "c", "^[ab]*c?$",
+            "^(abc)*$", "^(aa|bbb)*$", "b[^c]{2}a")
 TEXTS = ["".join(t) for n in range(8) for t in itertools.product("abc", repeat=n)]
 
 
@@ -67,14 +68,16 @@ def test_long_texts(pattern: str, least: int, most: int | None, length: int, sta
 
 
 def items(**more: Any) -> dict[str, Any]:
-    item = {"type": "object", "properties": {"id": {"type": "string", "pattern": "^[a-z]{1,9}(\\.[a-z]{1,9}){1,3}$", "maxLength": 30},
-                                             "sha": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}, "required": ["id", "sha"]}
-    return {"type": "object", "properties": {"list": {"type": "array", "items": item, "uniqueItems": True}, **more}, "required": ["list"]}
+    name = {"type": "string", "pattern": "^[a-z]{1,9}(\\.[a-z]{1,9}){1,3}$", "maxLength": 30}
+    item = {"type": "object", "properties": {"id": name, "sha": {"type": "string", "pattern": "^[0-9a-f]{64}$"}},
+            "required": ["id", "sha"]}
+    array = {"type": "array", "items": item, "uniqueItems": True}
+    return {"type": "object", "properties": {"list": array, **more}, "required": ["list"]}
 
 
 @pytest.mark.parametrize("more", [{}, {"n": {"not": {"enum": [0]}}}, {"pair": {"type": "array", "minItems": 2}}])
 def test_items_that_differ_already_are_free(more: dict[str, Any]) -> None:
-    """A `not` or a `minItems` elsewhere is no reason to write out the rest of a text, nor is an earlier item that differs."""
+    """A `not` or `minItems` elsewhere is no reason to write out the rest of a text; nor is an item that differs."""
     probe = Probe(tokfsm.compile(items(**more), BYTES, limits=tokfsm.Limits(work_units=300_000)))
     first = b'{"list":[{"id":"ab.c","sha":"' + b"0" * 64 + b'"},{"id":"a'
     for byte in first + b"c":
@@ -87,7 +90,8 @@ def test_items_that_differ_already_are_free(more: dict[str, Any]) -> None:
 
 
 def test_an_item_that_could_be_equal_is_not_free() -> None:
-    matcher = tokfsm.compile({"type": "array", "items": {"enum": ["a", "ab", "abc"]}, "uniqueItems": True}, BYTES).matcher()
+    schema = {"type": "array", "items": {"enum": ["a", "ab", "abc"]}, "uniqueItems": True}
+    matcher = tokfsm.compile(schema, BYTES).matcher()
     for byte in b'["a","ab","a':
         assert matcher.accept_token(byte)
     assert matcher.min_tokens == len(b'bc"]')

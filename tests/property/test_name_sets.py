@@ -24,11 +24,12 @@ from test_walks import walk  # noqa: E402
 
 SEEDS = int(os.environ.get("TOKFSM_PROPERTY_SEEDS", "150"))
 TOKENS: list[bytes | None] = [bytes([b]) for b in range(256)] + [
-    b'{"', b'":', b'","', b'"}', b"ab", b"abc", b"ba", b'a"', b"ca", b"fed", b"\\u0061", b"\\u00", b"\\n", "é".encode(), "日".encode(),
-    "é".encode()[1:] + b"a", b"true", b"12", b'":1', b'":{}', b"}", b'b":']
+    b'{"', b'":', b'","', b'"}', b"ab", b"abc", b"ba", b'a"', b"ca", b"fed", b"\\u0061", b"\\u00", b"\\n",
+    "é".encode(), "日".encode(), "é".encode()[1:] + b"a", b"true", b"12", b'":1', b'":{}', b"}", b'b":']
 VOCAB = tokfsm.Vocabulary.from_bytes(TOKENS)
 LETTERS = tuple("abcdefghi")
-OTHERS = ("^a", "b$", "ab", "ba", "[ab]c", "^..$", "^.{0,3}$", "é", "[^a]", "a.b", "^(ab)*$", "c+d", "^$", "^(a|b)$", "日|a", "\\n")
+OTHERS = ("^a", "b$", "ab", "ba", "[ab]c", "^..$", "^.{0,3}$", "é", "[^a]", "a.b",
+          "^(ab)*$", "c+d", "^$", "^(a|b)$", "日|a", "\\n")
 LEAVES: tuple[Any, ...] = (
     {"type": "integer"}, {"type": ["integer", "string"]}, {"minimum": 3}, {"type": "object"}, {"enum": [1, 2, "x", {}]},
     {"const": 1}, {"type": "string", "maxLength": 2}, True, {"type": "object", "required": ["q"]}, {"multipleOf": 2},
@@ -44,11 +45,13 @@ def schema(rng: random.Random, patterns: list[str]) -> dict[str, Any]:
     if rng.random() < 0.6:
         found["additionalProperties"] = rng.choice((False, False, {"type": "null"}, {"minimum": 1}))
     if rng.random() < 0.5:
-        found["properties"] = {n: rng.choice(LEAVES) for n in rng.sample(("a", "ab", "abc", "q", "é", ""), rng.randint(1, 3))}
+        found["properties"] = {n: rng.choice(LEAVES)
+                               for n in rng.sample(("a", "ab", "abc", "q", "é", ""), rng.randint(1, 3))}
         if rng.random() < 0.4:
             found["required"] = [rng.choice(("a", "ab", "xyz"))]
     if rng.random() < 0.2:
-        found["propertyNames"] = rng.choice(({"pattern": "a"}, {"maxLength": 3}, {"not": {"const": "ab"}}, {"pattern": "^[a-f]*$"}))
+        found["propertyNames"] = rng.choice(({"pattern": "a"}, {"maxLength": 3}, {"not": {"const": "ab"}},
+                                             {"pattern": "^[a-f]*$"}))
     if rng.random() < 0.2:
         return {"anyOf": [found, {"type": "object", "patternProperties": {rng.choice(patterns): {"type": "string"}},
                                   "additionalProperties": rng.choice((False, {"type": "boolean"}))}]}
