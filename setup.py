@@ -26,9 +26,9 @@ SOURCES = {
     "regex": "charset escape formats parse unicode_names unicode_runs",
     "automaton": "atoms classes dfa formula intern lengths program shortest",
     "engine": "automaton bound bound_members bound_names budget_mask cache content content_cost counters "
-              "edits emitted frames glance items items_plan machine mask match members_plan name_content "
-              "name_cost options plan reach room safe search spelling step step_string text unique walk "
-              "walk_content walk_literals walk_safe walk_traces",
+              "distances edits emitted frames glance items items_plan machine mask match members_plan "
+              "name_content name_cost options plan reach room safe search spelling step step_string text "
+              "unique walk walk_content walk_literals walk_safe walk_traces",
     "lower": "alike alternatives build choices content_states cost count domain equal_items evaluate expand "
              "explore hopeless kinds literals name_classes names negate negate_unevaluated number_facts "
              "number_states numbers obligations patterns prune satisfiable strings unevaluated values witnesses",

@@ -2,6 +2,7 @@
 #include "../base/le.h"
 #include "../base/sha256.h"
 #include "../engine/cache.h"
+#include "../engine/distances.h"
 #include "../engine/options.h"
 #include "format.h"
 
@@ -15,6 +16,7 @@ static void free_frozen(tokfsm_automaton *automaton)
 {
     frozen *f = (frozen *)(void *)automaton->machine;
     tf_cache_free(&f->machine, &automaton->allocator);
+    tf_distances_free(&f->machine, &automaton->allocator);
     tf_arena_free(&f->arena);
     tf_release(&automaton->allocator, f);
 }

@@ -84,6 +84,50 @@ static uint32_t other_name_cost(tf_run *run, const tf_configuration *c, uint32_t
                                          tf_gap_rest(m, frame, TF_GAP_COLON, 0)));
 }
 
+/* ---- names of classes that are sets ---- */
+
+typedef struct set_costs {
+    const tf_frame *frame;
+    uint32_t before, colon;
+    costs *out;
+} set_costs;
+
+/* A name of the class that costs so much. True: those that cost more are of no use. */
+static bool add_set_cost(tf_run *run, void *context, const uint64_t *ahead, uint32_t class,
+                         uint32_t name)
+{
+    const set_costs *s = context;
+    const tf_frame *frame = s->frame;
+    const tf_kind *kind = frame->kind;
+    uint32_t first = tf_cost_add(s->before, tf_cost_add(name, s->colon));
+    const tf_edge *edge = tf_kind_edge(run->m, kind, kind->n_names + class, &run->call);
+    tf_scratch_words open;
+    if (edge == NULL)
+        return true;
+    if (!tf_other_open(run, frame, class, open.words))
+        memset(open.words, 0, kind->alternative_words * sizeof *open.words);
+    bool settled = true;
+    for (uint32_t a = tf_words_next(ahead, kind->alternative_words, 0); a != UINT32_MAX;
+         a = tf_words_next(ahead, kind->alternative_words, a + 1)) {
+        uint32_t rest = tf_rest_after(run, frame, a, TF_NONE, 0, true, 0, 0, NULL);
+        if (tf_word_bit(open.words, a))
+            keep_less(&s->out->of[a],
+                      tf_cost_add(first, tf_cost_add(tf_edge_cost(run, frame, edge, a, 0), rest)));
+        /* A value costs a token at least. */
+        settled &= s->out->of[a] <= tf_cost_add(first, tf_cost_add(1, rest));
+    }
+    return settled || run->call.status != TOKFSM_OK;
+}
+
+static void set_name_costs(tf_run *run, const tf_configuration *c, uint32_t before, costs *out)
+{
+    set_costs s = {c->top, before, tf_cost_add(tf_bytes_cost(run->m, "\":"),
+                                               tf_gap_rest(run->m, c->top, TF_GAP_COLON, 0)), out};
+    tf_arena_mark mark = tf_arena_here(run->arena);
+    tf_each_set_ahead(run, c, false, add_set_cost, &s);
+    tf_arena_back(run->arena, mark);
+}
+
 /* A name from here: costs of each alternative of the frame, with `before` tokens first. */
 static void name_costs(tf_run *run, const tf_configuration *c, uint32_t before, costs *out)
 {
@@ -104,7 +148,9 @@ static void name_costs(tf_run *run, const tf_configuration *c, uint32_t before, 
                               tf_cost_add(before, tf_cost_add(tf_member_cost(run, frame, k, pos, a, s),
                                                               tf_rest_after(run, frame, a, k, 0, true, 0, s, NULL))));
         }
-    for (uint32_t j = 0; j < kind->n_others && run->call.status == TOKFSM_OK; j++) {
+    if (kind->name_sets > 0)
+        set_name_costs(run, c, before, out);
+    for (uint32_t j = 0; j < kind->n_others && kind->name_sets == 0 && run->call.status == TOKFSM_OK; j++) {
         if (!tf_other_open(run, frame, j, alive.words))
             continue;
         uint32_t length = 0, name;

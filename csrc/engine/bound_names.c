@@ -1,5 +1,6 @@
 #include "bound_names.h"
 
+#include "frames.h"
 #include "name_cost.h"
 #include "text.h"
 
@@ -126,23 +127,34 @@ static bool any_emitted_begins(const tf_frame *frame, const tf_text *text)
     return false;
 }
 
+/* The name's text so far, in one piece; NULL: no memory. */
+static uint8_t *start_of(tf_run *run, const tf_configuration *c, const tf_text **text, uint32_t *n)
+{
+    *text = NULL;
+    if (c->mode == TF_IN_NAME && !tf_name_text(run, c, text))
+        return NULL;
+    *n = *text == NULL ? 0 : (*text)->length;
+    uint8_t *start = tf_arena_take(run->arena, (size_t)*n + 5); /* a character may follow */
+    if (start == NULL) {
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a bound");
+        return NULL;
+    }
+    for (const tf_text *t = *text; t != NULL; t = t->previous)
+        memcpy(start + t->length - t->n, t->more ? t->more : t->bytes, t->n);
+    return start;
+}
+
 uint32_t tf_class_name_cost(tf_run *run, const tf_configuration *c, uint32_t class,
                             tf_known_name *name)
 {
     const tf_content *content = c->top->kind->names.content;
     bool in = c->mode == TF_IN_NAME;
-    const tf_text *text = NULL;
+    const tf_text *text;
+    uint32_t n_start;
     *name = (tf_known_name){NULL, 0};
-    if (in && !tf_name_text(run, c, &text))
+    const uint8_t *start = start_of(run, c, &text, &n_start);
+    if (start == NULL)
         return TF_COST_NONE;
-    uint32_t n_start = text == NULL ? 0 : text->length;
-    uint8_t *start = tf_arena_take(run->arena, (size_t)n_start + 1);
-    if (start == NULL) {
-        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a bound");
-        return TF_COST_NONE;
-    }
-    for (const tf_text *t = text; t != NULL; t = t->previous)
-        memcpy(start + t->length - t->n, t->more ? t->more : t->bytes, t->n);
     ending e = {c, class, start, n_start, TF_COST_NONE, name};
     if (in && tf_in_escape(c) && tf_bytes_cost(run->m, TF_ESCAPE_BYTES) == TF_COST_NONE)
         return TF_COST_NONE;
@@ -176,4 +188,147 @@ uint32_t tf_class_names_costs(tf_run *run, const tf_frame *frame, uint32_t class
                                       &n_text);
     note_failure(run, &walker);
     return found;
+}
+
+/* ---- classes that are sets ---- */
+
+typedef struct sets_ahead {
+    tf_run *run;
+    const tf_configuration *c;
+    usage usage;
+    uint64_t n_used; /* names that the text can still become, at most */
+    uint32_t before; /* tokens to where the search begins */
+    uint64_t *met;   /* classes */
+    tf_scratch_words ahead;
+    tf_set_visit visit;
+    void *context;
+    bool once, ended;
+} sets_ahead;
+
+/* Content states in the order in which they are met. */
+typedef struct state_list {
+    const tf_content_state **items;
+    uint64_t *met; /* by state */
+    uint32_t n, capacity, n_words, met_capacity;
+} state_list;
+
+static bool add_state(tf_run *run, state_list *list, const tf_content_state *state)
+{
+    for (; list->n_words <= state->id / 64; list->n_words++) {
+        if (!tf_arena_grow(run->arena, (void **)&list->met, list->n_words, &list->met_capacity, 16,
+                           sizeof *list->met))
+            return false;
+        list->met[list->n_words] = 0;
+    }
+    if (tf_word_bit(list->met, state->id))
+        return true;
+    tf_word_set(list->met, state->id);
+    if (!tf_arena_grow(run->arena, (void **)&list->items, list->n, &list->capacity, 64,
+                       sizeof *list->items))
+        return false;
+    list->items[list->n++] = state;
+    return true;
+}
+
+/* Alternatives to which some class ahead of the state is open. */
+static bool find_ahead(sets_ahead *s, const tf_content_state *from)
+{
+    tf_run *run = s->run;
+    const tf_frame *frame = s->c->top;
+    const uint64_t *alive = tf_frame_alive(frame);
+    uint32_t n_words = frame->kind->alternative_words;
+    state_list list = {0};
+    bool ok = add_state(run, &list, from), all = false;
+    memset(s->ahead.words, 0, n_words * sizeof *s->ahead.words);
+    for (uint32_t i = 0; ok && i < list.n && !all; i++) {
+        const tf_content_state *state = list.items[i];
+        uint32_t class = state->inside ? 0 : tf_set_of_state(frame->kind, state);
+        if (!state->inside && !tf_word_bit(s->met, class)) {
+            tf_scratch_words open;
+            tf_word_set(s->met, class);
+            if (tf_other_open(run, frame, class, open.words))
+                for (uint32_t w = 0; w < n_words; w++)
+                    s->ahead.words[w] |= open.words[w];
+            all = memcmp(s->ahead.words, alive, n_words * sizeof *alive) == 0;
+        }
+        for (uint32_t k = 0; ok && k < state->content->n_classes; k++) {
+            if (state->content->class_cost[k] == TF_COST_NONE)
+                continue;
+            const tf_content_state *next = tf_content_next(run->m, state, k, &run->call);
+            ok = next != NULL && (next == &tf_content_dead || add_state(run, &list, next)) &&
+                 tf_run_spend(run);
+        }
+    }
+    if (!ok && run->call.status == TOKFSM_OK)
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a bound");
+    return run->call.status == TOKFSM_OK;
+}
+
+/* Of a text that can be used: its class, if it is new. True: go on. */
+static bool meet_set(void *context, const tf_content_state *state, const uint8_t *bytes, uint32_t n,
+                     uint32_t cost)
+{
+    sets_ahead *s = context;
+    uint32_t class = tf_set_of_state(s->c->top->kind, state);
+    if (tf_word_bit(s->met, class) || is_used(&s->usage, bytes, n))
+        return true;
+    tf_word_set(s->met, class);
+    s->ended = s->visit(s->run, s->context, s->ahead.words, class, tf_cost_add(cost, s->before));
+    return !s->ended;
+}
+
+static bool sets_from(sets_ahead *s, const tf_content_state *state)
+{
+    tf_run *run = s->run;
+    const tf_kind *kind = s->c->top->kind;
+    uint32_t n_words = tf_words_for(kind->n_others);
+    s->met = tf_arena_zero(run->arena, n_words * sizeof *s->met);
+    if (s->met == NULL) {
+        run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a bound");
+        return false;
+    }
+    if (!find_ahead(s, state))
+        return false;
+    if (!tf_words_any(s->ahead.words, kind->alternative_words))
+        return true;
+    memset(s->met, 0, n_words * sizeof *s->met);
+    tf_content_walker walker = tf_content_walker_of(run);
+    tf_name_each(&walker, state, s->n_used, meet_set, s);
+    note_failure(run, &walker);
+    return run->call.status == TOKFSM_OK;
+}
+
+static bool sets_behind_escape(tf_run *run, void *context, const tf_content_state *next,
+                               uint32_t code, uint32_t n_bytes)
+{
+    sets_ahead *s = context;
+    uint32_t n_start = s->usage.n_start;
+    s->usage.n_start += tf_utf8(code, (uint8_t *)(uintptr_t)s->usage.start + n_start);
+    s->before = n_bytes;
+    bool ok = sets_from(s, next);
+    s->usage.n_start = n_start;
+    return !ok || (s->once && s->ended) || run->call.status != TOKFSM_OK;
+}
+
+bool tf_each_set_ahead(tf_run *run, const tf_configuration *c, bool once, tf_set_visit visit,
+                       void *context)
+{
+    const tf_text *text;
+    sets_ahead s = {.run = run, .c = c, .visit = visit, .context = context, .once = once};
+    bool in = c->mode == TF_IN_NAME;
+    uint8_t *start = start_of(run, c, &text, &s.usage.n_start);
+    s.usage.frame = c->top;
+    s.usage.start = start;
+    if (start == NULL)
+        return false;
+    s.n_used = in && c->literal == TF_OFF ? 0 : c->top->kind->n_names;
+    for (const tf_emitted *e = c->top->emitted; e != NULL; e = e->previous)
+        s.n_used += tf_text_begins(e->name, text);
+    if (!in || !tf_in_escape(c)) {
+        const tf_content_state *state = in ? c->content : c->top->kind->names.content->start;
+        return state == NULL || sets_from(&s, state);
+    }
+    if (tf_bytes_cost(run->m, TF_ESCAPE_BYTES) != TF_COST_NONE)
+        tf_content_escapes(run, c, sets_behind_escape, &s);
+    return run->call.status == TOKFSM_OK;
 }

@@ -91,8 +91,8 @@ static bool emitted_matters(const tf_machine *m, const tf_configuration *c, cons
     const tf_content *content = frame->kind->names.content;
     if (frame->emitted == NULL)
         return false;
-    if (content != NULL && content->has_counts) /* how many names are left */
-        return true;
+    if (frame->kind->name_sets > 0 || (content != NULL && content->has_counts))
+        return true; /* how many names are left */
     if (c->mode == TF_IN_NAME && frame == c->top)
         return m->names_pair || tf_emitted_ahead(m, c);
     return tf_emitted_whole(m, frame);

@@ -246,7 +246,10 @@ bool tf_free_room(tf_run *run, const tf_configuration *c, uint64_t *room)
         *room = UINT64_MAX;
         uint32_t class = 0;
         if (c->content != NULL) /* settled: one class is left, and any text is of it */
-            class = tf_words_next(c->content->live, c->content->content->language_words, 0);
+            class = c->top->kind->name_sets > 0
+                        ? (uint32_t)c->content->live[0] &
+                              (((uint32_t)1 << c->top->kind->name_sets) - 1)
+                        : tf_words_next(c->content->live, c->content->content->language_words, 0);
         else if (c->top->kind->names.content != NULL)
             return false;
         return tf_content_settled(c->at, c->content) &&

@@ -55,6 +55,7 @@ typedef struct tf_content_walker {
     /* Tokens to acceptance by language, whatever the length; NULL: an error. */
     const uint32_t *(*cost)(void *context, const tf_content_state *state);
     bool (*spend)(void *context); /* false: an error */
+    tf_machine *memory; /* long searches' distances are kept there; NULL: nowhere */
     bool failed;                  /* out of memory, or one of the two had an error */
 } tf_content_walker;
 /*

@@ -1,20 +1,26 @@
 /*
  * What it costs to bring a string's content to acceptance: shortest paths over content states
  * by single bytes, a character's bytes raw or in an escape. Places are states with the
- * characters so far, as far as the lengths asked for tell them apart.
- * Source: Dial, "Algorithm 360: shortest-path forest with topological ordering" (1969).
+ * characters so far, as far as the lengths asked for tell them apart. Those are taken up first
+ * whose cost, with a token for each character that must still come, is least: most characters
+ * cost just that, so that few places are taken up that do not lie on the way.
+ * Sources: Dial, "Algorithm 360: shortest-path forest with topological ordering" (1969); Hart,
+ * Nilsson, Raphael, "A Formal Basis for the Heuristic Determination of Minimum Cost Paths" (1968).
  */
 #include "content.h"
 
+#include "distances.h"
 #include "text.h"
 
 enum { N_BUCKETS = 16, SURROGATES = 12, ESCAPE = 6 }; /* the dearest step is a pair of surrogates */
+enum { LONG = 64 }; /* places taken up: what a longer search has found is kept */
 
 typedef struct place {
     const tf_content_state *state;
     uint64_t n_chars;
     uint32_t cost;
     uint32_t next; /* in its bucket; 1 + index */
+    uint32_t from; /* 1 + index */
     bool done;
 } place;
 
@@ -27,7 +33,11 @@ typedef struct search {
     uint32_t n, capacity;
     uint32_t *slots; /* 1 + index of a place */
     uint32_t n_slots;
+    uint64_t total; /* what the places that are taken up now cost, with what must still come */
+    uint32_t n_waiting, n_taken;
     uint32_t buckets[N_BUCKETS];
+    uint32_t best, best_at; /* the cheapest way that is known to the end, and a place on it, from
+                               where on its cost was known before */
 } search;
 
 static uint32_t slot_of(const search *s, const tf_content_state *state, uint64_t n_chars)
@@ -62,7 +72,27 @@ static bool hopeful(const search *s, const tf_content_state *state, uint64_t n_c
     return tf_content_meets(state, s->language, n_chars, s->least, s->most);
 }
 
-static bool reach(search *s, const tf_content_state *state, uint64_t n_chars, uint32_t cost)
+/* Characters that must still come, a token each at least. */
+static uint64_t to_come(const search *s, const tf_content_state *state, uint64_t n_chars)
+{
+    uint64_t least = n_chars < s->least ? s->least - n_chars : 0;
+    uint64_t shortest = state->lengths == NULL ? 0 : state->lengths[s->language]->shortest;
+    return shortest > least && shortest != UINT64_MAX ? shortest : least;
+}
+
+/* One far ahead waits in the last bucket that is there, and is put off when its turn comes. */
+static void enqueue(search *s, uint32_t index)
+{
+    place *p = &s->places[index - 1];
+    uint64_t total = p->cost + to_come(s, p->state, p->n_chars), last = s->total + N_BUCKETS - 1;
+    uint32_t *bucket = &s->buckets[(total < last ? total : last) % N_BUCKETS];
+    p->next = *bucket;
+    *bucket = index;
+    s->n_waiting++;
+}
+
+static bool reach(search *s, const tf_content_state *state, uint64_t n_chars, uint32_t cost,
+                  uint32_t from)
 {
     if (!hopeful(s, state, n_chars))
         return true;
@@ -75,7 +105,7 @@ static bool reach(search *s, const tf_content_state *state, uint64_t n_chars, ui
         if (!tf_arena_grow(s->walker->arena, (void **)&s->places, s->n, &s->capacity, 32,
                            sizeof *s->places))
             return false;
-        s->places[s->n] = (place){state, n_chars, TF_COST_NONE, 0, false};
+        s->places[s->n] = (place){state, n_chars, TF_COST_NONE, 0, 0, false};
         s->slots[slot] = ++s->n;
     }
     uint32_t index = s->slots[slot];
@@ -95,8 +125,8 @@ static bool reach(search *s, const tf_content_state *state, uint64_t n_chars, ui
         p = &s->places[index - 1];
     }
     p->cost = cost;
-    p->next = s->buckets[cost % N_BUCKETS];
-    s->buckets[cost % N_BUCKETS] = index;
+    p->from = from;
+    enqueue(s, index);
     return true;
 }
 
@@ -120,7 +150,7 @@ static const tf_content_state *step(tf_content_walker *w, const tf_content_state
 }
 
 /* Characters past ASCII, one of each run, as escapes. */
-static bool reach_escaped(search *s, const place *from)
+static bool reach_escaped(search *s, const place *from, uint32_t index)
 {
     tf_content_walker *w = s->walker;
     static const char needed[] = "\\u0123456789abcdef";
@@ -139,7 +169,7 @@ static bool reach_escaped(search *s, const place *from)
         for (uint32_t i = 0; i < n && next != NULL; i++)
             next = step(w, next, s->content->byte_class[bytes[i]]);
         uint32_t cost = code > 0xFFFF ? SURROGATES : ESCAPE;
-        if (next != NULL && !reach(s, next, from->n_chars + 1, from->cost + cost))
+        if (next != NULL && !reach(s, next, from->n_chars + 1, from->cost + cost, index + 1))
             return false;
     }
     return !w->failed;
@@ -157,10 +187,76 @@ static bool spread(search *s, uint32_t index, bool escape)
         if (w->failed)
             return false;
         if (next != NULL &&
-            !reach(s, next, from.n_chars + !from.state->inside, from.cost + cost))
+            !reach(s, next, from.n_chars + !from.state->inside, from.cost + cost, index + 1))
             return false;
     }
-    return !escape || from.state->inside || reach_escaped(s, &from);
+    return !escape || from.state->inside || reach_escaped(s, &from, index);
+}
+
+/* What must and may still come behind a place. */
+static void left(const search *s, const place *p, uint64_t *least, uint64_t *most)
+{
+    *least = p->n_chars < s->least ? s->least - p->n_chars : 0;
+    *most = s->most == UINT64_MAX ? s->most : s->most - p->n_chars;
+}
+
+/* Whether a way from the place to the end is known; if so it is weighed. */
+static bool is_known(search *s, uint32_t index)
+{
+    const place *p = &s->places[index];
+    uint64_t least, most;
+    uint32_t cost = 0;
+    bool end = !p->state->inside && p->n_chars >= s->least && tf_word_bit(p->state->accepts, s->language);
+    left(s, p, &least, &most);
+    if (!end && (s->walker->memory == NULL ||
+                 !tf_distances_find(s->walker->memory, p->state, s->language, least, most, &cost)))
+        return false;
+    cost = tf_cost_add(cost, p->cost);
+    if (cost < s->best) {
+        s->best = cost;
+        s->best_at = index;
+    }
+    return true;
+}
+
+/* Places on the way, with what they have cost when it was found. */
+static void keep_way(const search *s)
+{
+    uint32_t n = 0;
+    for (uint32_t i = s->places[s->best_at].from; i != 0; i = s->places[i - 1].from)
+        n++;
+    tf_distance *kept = tf_distances_room(s->walker->memory, n);
+    if (kept == NULL)
+        return;
+    n = 0;
+    for (uint32_t i = s->places[s->best_at].from; i != 0; i = s->places[i - 1].from) {
+        const place *p = &s->places[i - 1];
+        kept[n] = (tf_distance){.state = p->state, .language = s->language,
+                                .cost = s->best - p->cost};
+        left(s, p, &kept[n].least, &kept[n].most);
+        n++;
+    }
+    tf_distances_keep(s->walker->memory, kept, n);
+}
+
+/* Takes up the next place that waits; false: an error. */
+static bool take_up(search *s, bool escape)
+{
+    uint32_t *bucket = &s->buckets[s->total % N_BUCKETS], index = *bucket;
+    place *p = &s->places[index - 1];
+    *bucket = p->next;
+    s->n_waiting--;
+    if (p->done)
+        return true;
+    if (p->cost + to_come(s, p->state, p->n_chars) > s->total) {
+        enqueue(s, index);
+        return true;
+    }
+    p->done = true;
+    if (is_known(s, index - 1))
+        return true;
+    s->n_taken++;
+    return s->walker->spend(s->walker->context) && spread(s, index - 1, escape);
 }
 
 uint32_t tf_content_distance(tf_content_walker *walker, const tf_content_state *state,
@@ -168,39 +264,21 @@ uint32_t tf_content_distance(tf_content_walker *walker, const tf_content_state *
 {
     bool inside = state->inside; /* the character begun is the first of those counted here */
     search s = {.walker = walker, .content = state->content, .least = least + inside,
-                .most = most == UINT64_MAX ? most : most + inside, .language = language};
+                .most = most == UINT64_MAX ? most : most + inside, .language = language,
+                .best = TF_COST_NONE};
     bool escape = walker->m->options.escapes != TOKFSM_ESCAPES_MINIMAL && leads_missing(walker->m);
     tf_arena_mark mark = tf_arena_here(walker->arena);
-    uint32_t found = TF_COST_NONE;
-    bool ok = reach(&s, state, inside, 0);
-    /* All that waits costs less than `cost` + N_BUCKETS. */
-    for (uint32_t cost = 0, empty = 0; ok && found == TF_COST_NONE && empty < N_BUCKETS; cost++) {
-        empty++;
-        while (ok && s.buckets[cost % N_BUCKETS] != 0) {
-            uint32_t index = s.buckets[cost % N_BUCKETS] - 1;
-            s.buckets[cost % N_BUCKETS] = s.places[index].next;
-            empty = 0;
-            place *p = &s.places[index];
-            if (p->done)
-                continue;
-            p->done = true;
-            if (!p->state->inside && p->n_chars >= s.least &&
-                tf_word_bit(p->state->accepts, language)) {
-                found = cost;
-                break;
-            }
-            if (!walker->spend(walker->context)) {
-                walker->failed = true;
-                ok = false;
-                break;
-            }
-            ok = spread(&s, index, escape);
-        }
-    }
+    s.total = to_come(&s, state, inside);
+    bool ok = reach(&s, state, inside, 0, 0);
+    for (; ok && s.n_waiting > 0 && (s.best == TF_COST_NONE || s.total < s.best); s.total++)
+        while (ok && s.buckets[s.total % N_BUCKETS] != 0)
+            ok = take_up(&s, escape);
     if (!ok)
         walker->failed = true;
+    if (ok && s.best != TF_COST_NONE && s.n_taken > LONG && walker->memory != NULL)
+        keep_way(&s);
     tf_arena_back(walker->arena, mark);
-    return walker->failed ? TF_COST_NONE : found;
+    return walker->failed ? TF_COST_NONE : s.best;
 }
 
 static const tf_content_state *run_next(void *context, const tf_content_state *state,
@@ -220,7 +298,7 @@ static bool run_spend(void *context) { return tf_run_spend(context); }
 
 tf_content_walker tf_content_walker_of(tf_run *run)
 {
-    return (tf_content_walker){run->m, run->arena, run, run_next, run_cost, run_spend, false};
+    return (tf_content_walker){run->m, run->arena, run, run_next, run_cost, run_spend, run->m, false};
 }
 
 uint32_t tf_content_rest(tf_run *run, const tf_content_state *state, uint32_t language, uint64_t n,

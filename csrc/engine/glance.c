@@ -1,6 +1,6 @@
 #include "glance.h"
 
-#include "frames.h"
+#include "name_content.h"
 
 #define SPACE TF_BYTE_SPACE
 #define NUMBER TF_BYTE_NUMBER
@@ -22,9 +22,6 @@ bool tf_only_literals(tf_run *run, const tf_configuration *c)
         return true;
     if (c->mode == TF_IN_STRING)
         return ((const tf_strings *)c->at)->n_breaks == 0;
-    tf_scratch_words alive;
-    for (uint32_t j = 0; j < c->top->kind->n_others; j++)
-        if (tf_other_open(run, c->top, j, alive.words))
-            return false;
-    return true;
+    const tf_configuration before = {.top = c->top, .mode = TF_AT_NAME};
+    return !tf_other_name_live(run, &before, TF_NONE);
 }

@@ -217,10 +217,13 @@ struct tf_kind {
     const tf_counting *counting; /* NULL: no alternative has counters (counters.h) */
 
     /* objects: names in spelled order; edge n_names + j is that of all other names of class j,
-       the language j of names.content (without content there is one class) */
+       the language j of names.content (without content there is one class); with name_sets
+       class j is that of the names whose languages are the bits of j */
     tf_strings names;
     uint32_t n_names, name_words;           /* 32-bit words of a set of names */
-    uint32_t n_others;                      /* classes of other names */
+    uint32_t n_others;                      /* classes of other names; with sets some are empty */
+    uint32_t name_sets;                     /* languages that sets are made of, 0: no sets; one
+                                               language more is that of all names */
     const uint32_t *required;               /* [n_alternatives][name_words] */
     const uint32_t *spoken;                 /* [n_alternatives][name_words]: what it speaks of */
     uint32_t counts;                        /* 1: some alternative has a count */
@@ -294,6 +297,7 @@ struct tf_machine {
     atomic_uint lock;        /* serialises the hooks */
     tokfsm_allocator allocator;
     _Atomic(struct tf_cache *) cache; /* masks kept: cache.h */
+    _Atomic(struct tf_distances *) distances; /* distances.h */
     uint32_t names_pair;     /* a token can hold the end of one name and all of another */
     uint32_t unique;         /* TF_UNIQUE_*: whether items are compared */
     const uint32_t *pairs;   /* ... row of the tokens that can close a string and begin an item */

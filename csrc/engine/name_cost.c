@@ -1,6 +1,8 @@
 /*
  * Best first over texts, led by the exact distance to acceptance, so that the first texts that
- * are accepted are the cheapest. At most one text more is looked at than are used.
+ * are accepted are the cheapest. At most one text more is looked at than are used. Whatever the
+ * language there is no such distance: the least cost so far leads, and a state is gone on from as
+ * often as names are wanted and used; more ways to it have the same ends and are no cheaper.
  * Source: Hart, Nilsson, Raphael, "A Formal Basis for the Heuristic Determination of Minimum
  * Cost Paths" (1968).
  */
@@ -18,13 +20,18 @@ typedef struct node {
 typedef struct search {
     tf_content_walker *w;
     uint32_t language;
-    uint32_t n_alike; /* bytes of a class that are tried: enough for as many names as are wanted
-                         and used, since what follows is the same */
+    uint64_t n_names; /* wanted and used */
+    uint32_t n_alike; /* bytes of a class that are tried: enough for as many names, since what
+                         follows is the same */
     node *nodes;
     uint32_t n, capacity;
     uint32_t *heap; /* indices of nodes; least total first, then the longest */
     uint32_t n_heap, heap_capacity;
+    uint64_t *times; /* by state: that it was gone on from, in any language */
+    uint32_t n_times, times_capacity;
 } search;
+
+enum { ANY_LANGUAGE = UINT32_MAX };
 
 static bool before(const search *s, uint32_t a, uint32_t b)
 {
@@ -69,9 +76,26 @@ static uint32_t pop(search *s)
     }
 }
 
+/* Whatever the language: *again, whether to go on from this state once more. False: no memory. */
+static bool once_more(search *s, const tf_content_state *state, bool *again)
+{
+    for (; s->n_times <= state->id; s->n_times++) {
+        if (!tf_arena_grow(s->w->arena, (void **)&s->times, s->n_times, &s->times_capacity, 64,
+                           sizeof *s->times))
+            return false;
+        s->times[s->n_times] = 0;
+    }
+    *again = s->times[state->id]++ < s->n_names;
+    return true;
+}
+
 /* The place itself: to be gone on from, and as the end of a text. */
 static bool reach(search *s, node fresh)
 {
+    if (s->language == ANY_LANGUAGE) {
+        fresh.total = fresh.spent;
+        return push(s, fresh);
+    }
     const uint32_t *distance = s->w->cost(s->w->context, fresh.state);
     if (distance == NULL) {
         s->w->failed = true;
@@ -87,7 +111,12 @@ static bool spread(search *s, uint32_t index)
 {
     tf_content_walker *w = s->w;
     node from = s->nodes[index];
-    if (!from.state->inside && tf_word_bit(from.state->accepts, s->language)) {
+    bool any = s->language == ANY_LANGUAGE, again = true;
+    if (any && !once_more(s, from.state, &again))
+        return false;
+    if (!again)
+        return true;
+    if (!from.state->inside && (any || tf_word_bit(from.state->accepts, s->language))) {
         node end = from;
         end.parent = index + 1;
         end.whole = true;
@@ -128,41 +157,65 @@ static const uint8_t *text_of(search *s, const node *end)
     return text;
 }
 
+static search search_of(tf_content_walker *walker, uint32_t language, uint64_t n_names,
+                        const tf_content_state *state)
+{
+    search s = {.w = walker, .language = language, .n_names = n_names,
+                .n_alike = n_names > 256 ? 256 : (uint32_t)n_names};
+    if (!reach(&s, (node){.state = state}))
+        walker->failed = true;
+    return s;
+}
+
+/* The next text; false: there is none, or walker->failed. */
+static bool next_text(search *s, node *end, const uint8_t **bytes)
+{
+    tf_content_walker *w = s->w;
+    while (!w->failed && s->n_heap > 0) {
+        uint32_t at = pop(s);
+        if (!w->spend(w->context)) {
+            w->failed = true;
+        } else if (s->nodes[at].whole) {
+            *end = s->nodes[at];
+            *bytes = text_of(s, end);
+            w->failed = *bytes == NULL;
+            return !w->failed;
+        } else if (!spread(s, at)) {
+            w->failed = true;
+        }
+    }
+    return false;
+}
+
 uint32_t tf_name_cheapest(tf_content_walker *walker, const tf_content_state *state,
                           uint32_t language, tf_name_used used, void *context, uint64_t n_used,
                           uint32_t n_wanted, uint32_t *costs, const uint8_t **text,
                           uint32_t *n_text)
 {
-    search s = {.w = walker, .language = language,
-                .n_alike = n_used + n_wanted > 256 ? 256 : (uint32_t)n_used + n_wanted};
+    search s = search_of(walker, language, n_used + n_wanted, state);
     uint32_t found = 0;
+    node end;
+    const uint8_t *bytes;
     *text = NULL;
     *n_text = 0;
-    if (!reach(&s, (node){.state = state}))
-        walker->failed = true;
-    while (!walker->failed && s.n_heap > 0 && found < n_wanted) {
-        uint32_t at = pop(&s);
-        if (!walker->spend(walker->context)) {
-            walker->failed = true;
-            break;
-        }
-        if (!s.nodes[at].whole) {
-            if (!spread(&s, at))
-                walker->failed = true;
-            continue;
-        }
-        const uint8_t *bytes = text_of(&s, &s.nodes[at]);
-        if (bytes == NULL) {
-            walker->failed = true;
-            break;
-        }
-        if (used(context, bytes, s.nodes[at].n))
+    while (found < n_wanted && next_text(&s, &end, &bytes)) {
+        if (used(context, bytes, end.n))
             continue;
         if (found == 0) {
             *text = bytes;
-            *n_text = s.nodes[at].n;
+            *n_text = end.n;
         }
-        costs[found++] = s.nodes[at].spent;
+        costs[found++] = end.spent;
     }
     return walker->failed ? 0 : found;
+}
+
+void tf_name_each(tf_content_walker *walker, const tf_content_state *state, uint64_t n_used,
+                  tf_name_visit visit, void *context)
+{
+    search s = search_of(walker, ANY_LANGUAGE, n_used + 1, state);
+    node end;
+    const uint8_t *bytes;
+    while (next_text(&s, &end, &bytes) && visit(context, end.state, bytes, end.n, end.spent))
+        ;
 }

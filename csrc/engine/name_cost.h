@@ -17,4 +17,13 @@ uint32_t tf_name_cheapest(tf_content_walker *walker, const tf_content_state *sta
                           uint32_t n_wanted, uint32_t *costs, const uint8_t **text,
                           uint32_t *n_text);
 
+/*
+ * All continuations, whatever their language, cheapest first, as long as `visit` says to go on.
+ * Of those that lead to the same state there are n_used + 1 at the least, if there are so many.
+ */
+typedef bool (*tf_name_visit)(void *context, const tf_content_state *state, const uint8_t *bytes,
+                              uint32_t n, uint32_t cost);
+void tf_name_each(tf_content_walker *walker, const tf_content_state *state, uint64_t n_used,
+                  tf_name_visit visit, void *context);
+
 #endif

@@ -8,7 +8,8 @@
 static bool needs_plan(tf_run *run, const tf_configuration *c)
 {
     return run->m->unique == TF_UNIQUE_PLANNED ||
-           (run->m->unique == TF_UNIQUE_FREE && tf_unique_watch(c) != NULL);
+           (run->m->unique == TF_UNIQUE_FREE && tf_unique_watch(c) != NULL &&
+            !tf_unique_apart(run, c));
 }
 
 /* What is known of the way ahead, so that it need not be searched for at every byte. */

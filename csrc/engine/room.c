@@ -173,7 +173,7 @@ static uint64_t members_room(tf_run *run, const tf_kind *kind, uint32_t a, uint6
             to_come++;
     if (tf_n_counters(kind, a) > 0)
         return 0;
-    for (uint32_t i = 0; i < kind->n_others; i++) {
+    for (uint32_t i = 0; i < kind->n_others && kind->name_sets == 0; i++) {
         const tf_edge *other = tf_kind_edge(run->m, kind, kind->n_names + i, &run->call);
         const tf_content *content = kind->names.content;
         if (other == NULL)
@@ -299,10 +299,8 @@ static bool goes_on(tf_run *run, const tf_configuration *c, uint32_t a)
     const tf_frame *frame = c->top;
     tf_scratch_words alive;
     bool in = c->mode == TF_IN_NAME, on = !in || c->literal == TF_ON;
-    for (uint32_t i = 0; i < frame->kind->n_others; i++)
-        if ((!in || tf_name_class_live(run, c, i)) && tf_other_open(run, frame, i, alive.words) &&
-            tf_word_bit(alive.words, a))
-            return run->m->bytes_complete;
+    if (tf_other_name_live(run, c, a))
+        return run->m->bytes_complete;
     for (uint32_t k = in ? c->low : 0; on && k < (in ? c->high : frame->kind->n_names); k++)
         if (tf_name_open(run, frame, k, alive.words) && tf_word_bit(alive.words, a))
             return run->m->bytes_complete;

@@ -188,6 +188,8 @@ bool tf_wanted_of(tf_run *run, const tf_configuration *c, tf_wanted *wanted)
     memset(wanted->words.words, 0, wanted->n_words * sizeof *wanted->words.words);
     if (c->mode == TF_IN_NAME) {
         tf_scratch_words open;
+        if (c->top->kind->name_sets > 0) /* a set of languages makes a name, none by itself */
+            return false;
         for (uint32_t j = 0; j < content->n_languages; j++)
             if (tf_other_open(run, c->top, j, open.words))
                 tf_word_set(wanted->words.words, j);

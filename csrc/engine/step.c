@@ -107,9 +107,9 @@ static uint64_t gap_length(const tf_machine *m, const tf_configuration *c, bool 
 static bool any_name_open(tf_run *run, const tf_frame *frame)
 {
     tf_scratch_words alive;
-    for (uint32_t j = 0; j < frame->kind->n_others; j++)
-        if (tf_other_open(run, frame, j, alive.words))
-            return true;
+    const tf_configuration c = {.top = frame, .mode = TF_AT_NAME};
+    if (tf_other_name_live(run, &c, TF_NONE))
+        return true;
     for (uint32_t k = 0; k < frame->kind->n_names; k++)
         if (tf_name_open(run, frame, k, alive.words))
             return true;

@@ -122,10 +122,7 @@ static bool name_live(tf_run *run, const tf_configuration *c)
         for (uint32_t i = c->low; i < c->high; i++)
             if (tf_name_open(run, c->top, i, alive.words))
                 return true;
-    for (uint32_t j = 0; j < c->top->kind->n_others; j++)
-        if (tf_name_class_live(run, c, j) && tf_other_open(run, c->top, j, alive.words))
-            return true;
-    return false;
+    return tf_other_name_live(run, c, TF_NONE);
 }
 
 bool tf_string_is_live(tf_run *run, const tf_configuration *c)

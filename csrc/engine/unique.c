@@ -99,6 +99,8 @@ bool tf_unique_finish(tf_run *run, tf_configuration *c, const uint64_t *outcome)
 
 /* ---- while an item goes on ---- */
 
+enum { TYPED = 1 << 30 }; /* all that is written is as it is */
+
 bool tf_item_at_hand(const tf_configuration *c, const tf_frame *frame)
 {
     if (frame != c->top)
@@ -136,6 +138,27 @@ const tf_frame *tf_unique_watch(const tf_configuration *c)
         if (tf_item_at_hand(c, frame) && is_watched(frame))
             outermost = frame;
     return outermost;
+}
+
+/* Whether the item at hand of `frame` can still come to be equal to an earlier one. */
+static bool may_be_equal(tf_run *run, const tf_configuration *c, const tf_frame *frame)
+{
+    for (const tf_child *child = frame->children; child != NULL; child = child->previous)
+        if (tf_item_reachable(run, c, frame, child->value, TYPED))
+            return true;
+    return false;
+}
+
+bool tf_unique_apart(tf_run *run, const tf_configuration *c)
+{
+    for (const tf_frame *frame = c->top; frame != NULL && frame->collects; frame = frame->parent) {
+        if (!tf_item_at_hand(c, frame) || !is_watched(frame))
+            continue;
+        if (frame->kind->twins != NULL || frame->kind->matched != NULL ||
+            may_be_equal(run, c, frame))
+            return false;
+    }
+    return run->call.status == TOKFSM_OK;
 }
 
 /* Whether some alternative of `frame` lives only if its item at hand is equal to an earlier one;
@@ -261,8 +284,6 @@ static bool find(tf_run *run, const tf_configuration *c, const tf_frame *watch, 
     *search = (tf_search){.start = &rest, .base = watch->depth};
     return tf_search_run(run, search);
 }
-
-enum { TYPED = 1 << 30 }; /* all that is written is as it is */
 
 /* The item at hand of `frame` made equal to an earlier one, where that helps an alternative. */
 static bool aim(tf_run *run, const tf_configuration *c, const tf_frame *frame, uint32_t base,

@@ -26,6 +26,9 @@ bool tf_unique_way(tf_run *run, const tf_configuration *c, bool *applies, tf_con
                    uint32_t *n_bytes);
 /* The outermost frame whose item at hand is compared with others; NULL: none is. */
 const tf_frame *tf_unique_watch(const tf_configuration *c);
+/* Whether what is written of every item at hand that is compared tells it from all earlier ones
+   already, and none has to be equal to one: then the rest is free. Once so, always so. */
+bool tf_unique_apart(tf_run *run, const tf_configuration *c);
 
 /* Whether an item of `frame` is being written. */
 bool tf_item_at_hand(const tf_configuration *c, const tf_frame *frame);

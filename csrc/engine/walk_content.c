@@ -45,6 +45,8 @@ static void find_wanted(content_walk *w)
         return;
     if (c->mode == TF_IN_NAME) {
         tf_scratch_words alive;
+        if (c->top->kind->name_sets > 0)
+            return;
         w->by_language = !content->has_counts;
         for (uint32_t j = 0; j < content->n_languages; j++)
             if (tf_other_open(w->run, c->top, j, alive.words))

@@ -6,6 +6,7 @@
 
 #include "../engine/automaton.h"
 #include "../engine/cache.h"
+#include "../engine/distances.h"
 
 
 void *tf_take(tf_build *b, size_t n_bytes, tokfsm_status *status)
@@ -295,7 +296,12 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
         return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
     TF_TRY(make_root(b));
     bool may_refuse = b->ir.negates || m->unique == TF_UNIQUE_PLANNED || tf_unique_beside_counts(&b->ir);
-    return may_refuse ? tf_explore_containers(b) : TOKFSM_OK;
+    if (!may_refuse)
+        return TOKFSM_OK;
+    TF_TRY(tf_explore_containers(b));
+    if (m->unique == TF_UNIQUE_PLANNED)
+        m->unique = tf_unique_mode_of_kinds(b);
+    return TOKFSM_OK;
 }
 
 static void build_begin(tf_build *b, tokfsm_pack *pack, const tokfsm_options *options,
@@ -361,6 +367,7 @@ void tf_build_free(tf_build *b)
 {
     tokfsm_allocator *a = &b->arena.allocator;
     tf_cache_free(&b->machine, a);
+    tf_distances_free(&b->machine, a);
     tf_contents_free(b);
     tf_patterns_free(b);
     tf_release(a, b->osets.items);

@@ -263,6 +263,9 @@ tokfsm_status tf_unique_uncounted(tf_build *b, const tf_alternative *alternative
 uint32_t tf_unique_mode(const tf_ir *ir); /* TF_UNIQUE_* */
 /* Whether some array may be of the kind that tf_unique_uncounted refuses. */
 bool tf_unique_beside_counts(const tf_ir *ir);
+/* The same once all kinds are there: PLANNED only if some array must have items that differ, or
+   two that are equal. */
+uint32_t tf_unique_mode_of_kinds(const tf_build *b);
 
 /* values.c */
 tokfsm_status tf_value_of(tf_build *b, tf_oset *const *osets, uint32_t n, const tf_value **value);

@@ -267,13 +267,29 @@ static bool same_spec(const tf_content_build *c, const tf_content_spec *spec,
            memcmp(c->language, language, spec->n * sizeof *language) == 0;
 }
 
+/* The start, if it is not there: nothing is live in it, or memory ran out when it was to be made. */
+static tokfsm_status make_start(tf_build *b, tf_content_build *c)
+{
+    tokfsm_status status = TOKFSM_OK;
+    if (c->content.start != NULL)
+        return TOKFSM_OK;
+    tf_dfa_state_id *tuple = tf_take(b, c->spec.n * sizeof *tuple, &status);
+    for (uint32_t i = 0; i < c->spec.n && status == TOKFSM_OK; i++)
+        status = tf_dfa_start(c->spec.set->dfa, c->language[i], b->budget, &tuple[i], b->err);
+    const tf_content_state *start = NULL;
+    if (status == TOKFSM_OK)
+        status = intern_state(b, c, tuple, 0, 0, &start);
+    if (status == TOKFSM_OK)
+        c->content.start = start == &tf_content_dead ? NULL : start;
+    return status;
+}
+
 static tokfsm_status make_content(tf_build *b, const tf_content_spec *spec,
                                   tf_dfa_language *language, uint8_t has_lengths, uint8_t has_counts,
                                   tf_content_build **made)
 {
     tokfsm_status status = TOKFSM_OK;
     tf_content_build *c = *made = tf_take(b, sizeof *c, &status);
-    tf_dfa_state_id *tuple = tf_take(b, spec->n * sizeof *tuple, &status);
     if (status != TOKFSM_OK)
         return status;
     c->spec = *spec;
@@ -284,21 +300,11 @@ static tokfsm_status make_content(tf_build *b, const tf_content_spec *spec,
                               .id = (uint32_t)b->contents.n, .build = c};
     TF_TRY(describe_bytes(b, &c->content, spec->set->dfa));
     TF_TRY(index_states(b, c, 16));
-    for (uint32_t i = 0; i < spec->n; i++)
-        TF_TRY(tf_dfa_start(spec->set->dfa, language[i], b->budget, &tuple[i], b->err));
     if (!tf_grow(&b->arena.allocator, (void **)&b->contents.items, b->contents.n,
                  &b->contents.capacity, sizeof *b->contents.items))
         return no_memory(b);
     b->contents.items[b->contents.n++] = c; /* before it has memory of its own */
-    const tf_content_state *start;
-    status = intern_state(b, c, tuple, 0, 0, &start);
-    if (status != TOKFSM_OK) { /* without a start it must not be found */
-        tf_release(&b->arena.allocator, c->states.items);
-        b->contents.n--;
-        return status;
-    }
-    c->content.start = start == &tf_content_dead ? NULL : start;
-    return TOKFSM_OK;
+    return make_start(b, c);
 }
 
 tokfsm_status tf_content_of(tf_build *b, const tf_content_spec *spec, uint8_t has_lengths,
@@ -318,7 +324,7 @@ tokfsm_status tf_content_of(tf_build *b, const tf_content_spec *spec, uint8_t ha
         TF_TRY(refresh(b, known));
         if (same_spec(known, spec, language, has_lengths, has_counts)) {
             *content = &known->content;
-            return TOKFSM_OK;
+            return make_start(b, known);
         }
     }
     tf_content_build *made;
@@ -392,7 +398,7 @@ tokfsm_status tf_build_content_distance(tf_build *b, const tf_content_state *sta
     build_walk w = {b, TOKFSM_OK};
     tf_arena scratch;
     tf_arena_init(&scratch, &b->arena.allocator);
-    tf_content_walker walker = {&b->machine, &scratch, &w, walk_next, walk_cost, walk_spend, false};
+    tf_content_walker walker = {&b->machine, &scratch, &w, walk_next, walk_cost, walk_spend, NULL, false};
     *cost = tf_content_distance(&walker, state, language, least, most);
     tf_arena_free(&scratch);
     if (walker.failed)
@@ -407,7 +413,7 @@ tokfsm_status tf_build_name_cheapest(tf_build *b, const tf_content_state *state,
     build_walk w = {b, TOKFSM_OK};
     tf_arena scratch;
     tf_arena_init(&scratch, &b->arena.allocator);
-    tf_content_walker walker = {&b->machine, &scratch, &w, walk_next, walk_cost, walk_spend, false};
+    tf_content_walker walker = {&b->machine, &scratch, &w, walk_next, walk_cost, walk_spend, NULL, false};
     const uint8_t *text;
     uint32_t n_text;
     *n_found = tf_name_cheapest(&walker, state, language, used, context, n_used, n_wanted, costs,

@@ -285,6 +285,7 @@ tokfsm_status tf_unique_uncounted(tf_build *b, const tf_alternative *alternative
     return refuse(b, alternative, "which of its items meet contains decides whether they can differ");
 }
 
+/* Before there are kinds: whether the schema's words can mean such arrays at all. */
 uint32_t tf_unique_mode(const tf_ir *ir)
 {
     bool unique = false, several = ir->negates != 0;
@@ -303,4 +304,19 @@ bool tf_unique_beside_counts(const tf_ir *ir)
         counts |= ir->schemas[i].contains != TF_NO_SCHEMA;
     }
     return unique && counts;
+}
+
+uint32_t tf_unique_mode_of_kinds(const tf_build *b)
+{
+    for (size_t i = 0; i < b->kinds.n; i++) {
+        const tf_kind *kind = b->kinds.items[i];
+        if (kind->is_object)
+            continue;
+        if (kind->twins != NULL)
+            return TF_UNIQUE_PLANNED;
+        for (uint32_t a = 0; kind->unique != NULL && a < kind->n_alternatives; a++)
+            if (tf_word_bit(kind->unique, a) && kind->min_items[a] > 1)
+                return TF_UNIQUE_PLANNED;
+    }
+    return TF_UNIQUE_FREE;
 }

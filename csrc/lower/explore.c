@@ -31,6 +31,10 @@ static tokfsm_status literal_costs(tf_build *b, const tf_strings *s, bool name)
 
 static tokfsm_status explore_kind(tf_build *b, const tf_kind *kind)
 {
+    if (kind->name_sets > 0)
+        return tf_fail(b->err, TOKFSM_E_LIMIT,
+                       "the names of an object are told apart by %u patterns that overlap: too "
+                       "many kinds of names to make ahead of time", kind->name_sets);
     uint32_t n = tf_kind_n_edges(kind);
     for (uint32_t i = 0; i < n; i++) {
         const tf_edge *edge;

@@ -164,10 +164,17 @@ static tokfsm_status make_object(tf_build *b, const alternatives *all, tf_kind *
                                  tf_kind_build *build)
 {
     TF_TRY(make_names(b, all, kind));
-    TF_TRY(tf_name_classes_of(b, all->items, all->n, kind->names.literals, kind->n_names,
+    bool counted = false;
+    for (uint32_t a = 0; a < all->n; a++) {
+        uint64_t least, most;
+        tf_member_counts(b, all->items[a], &least, &most);
+        counted |= least > 0 || most != TF_UNLIMITED || all->items[a]->counters != NULL;
+    }
+    TF_TRY(tf_name_classes_of(b, all->items, all->n, kind->names.literals, kind->n_names, counted,
                               &build->name_classes));
     kind->names.content = build->name_classes->content;
     kind->n_others = build->name_classes->n;
+    kind->name_sets = build->name_classes->n_sets;
     tokfsm_status status = TOKFSM_OK;
     bool ordered = b->machine.options.property_order == TOKFSM_ORDER_SCHEMA;
     uint64_t table = (uint64_t)all->n * kind->n_names * (ordered ? sizeof(uint32_t) : 1);

@@ -1,4 +1,4 @@
-/* Classes of names: the patterns' languages, split until no pattern cuts one. */
+/* Classes of names: the patterns' languages, split until no pattern cuts one, or sets of patterns. */
 #include "name_classes.h"
 
 #include <stdlib.h>
@@ -222,12 +222,84 @@ static tokfsm_status split_all(splitting *s)
     return TOKFSM_OK;
 }
 
+/* ---- sets of patterns ---- */
+
+enum { FEW_PATTERNS = 4, MOST_PATTERNS = 12 }; /* the first: those cannot make many classes */
+enum { PART = 32 }; /* of the memory, that classes may take: all that follows takes more */
+
+/* Names are looked for byte by byte: each character must be one that can be written raw. */
+static bool writes_characters(const tf_machine *m)
+{
+    for (uint32_t byte = 0x80; byte <= 0xF4; byte++)
+        if (byte != 0xC0 && byte != 0xC1 && !tf_has_byte(m, (uint8_t)byte))
+            return false;
+    return true;
+}
+
+/* The patterns' own languages, and that of all names, which keeps every state live. */
+static tokfsm_status set_language(tf_build *b, const tf_content_spec *spec, uint32_t i,
+                                  tf_dfa_language *language)
+{
+    (void)b;
+    *language = i < spec->set->n ? spec->set->language[i] : 1;
+    return TOKFSM_OK;
+}
+
+static tokfsm_status make_sets(tf_build *b, tf_pattern_set *set, tf_name_classes *classes)
+{
+    tokfsm_status status = TOKFSM_OK;
+    uint32_t n = (uint32_t)1 << set->n;
+    tf_name_class *items = tf_take(b, n * sizeof *items, &status);
+    uint64_t *matches = tf_take(b, n * sizeof *matches, &status);
+    if (status != TOKFSM_OK)
+        return status;
+    for (uint32_t i = 0; i < n; i++) {
+        matches[i] = i;
+        items[i] = (tf_name_class){&matches[i], UINT64_MAX};
+    }
+    *classes = (tf_name_classes){.set = set, .n = n, .n_sets = set->n, .items = items};
+    tf_content_spec spec = {set, set->n + 1, set_language, NULL};
+    return tf_content_of(b, &spec, TF_LENGTHS_NONE, TF_COUNTS_NONE, &classes->content);
+}
+
+enum { NOT_TRIED, CAN_BE, TOO_MUCH };
+
+/* Whether splitting makes too much of the patterns: tried on a copy, which is given up. */
+static tokfsm_status try_splitting(tf_build *b, tf_pattern_set *set)
+{
+    tf_pattern_set copy;
+    splitting s = {.b = b, .set = &copy};
+    tokfsm_error unsaid = {0}, *err = b->err;
+    TF_TRY(tf_pattern_set_copy(b, set, &copy));
+    tf_dfa_limit_bytes(copy.dfa, (size_t)(b->machine.limits.automaton_bytes / PART));
+    b->err = &unsaid;
+    tokfsm_status status = split_all(&s);
+    b->err = err;
+    tf_dfa_free(copy.dfa);
+    if (status != TOKFSM_OK && status != TOKFSM_E_LIMIT) {
+        if (err != NULL)
+            *err = unsaid;
+        return status;
+    }
+    if (status != TOKFSM_OK)
+        TF_TRY(tf_spend(b->budget, b->err)); /* or it was the work that went over its limit */
+    set->split = status == TOKFSM_OK ? CAN_BE : TOO_MUCH;
+    return TOKFSM_OK;
+}
+
 static tokfsm_status make_classes(tf_build *b, pattern_list *list, const tf_literal *declared,
-                                  uint32_t n_declared, tf_name_classes *classes)
+                                  uint32_t n_declared, bool counted, tf_name_classes *classes)
 {
     tokfsm_status status = TOKFSM_OK;
     splitting s = {.b = b};
     TF_TRY(tf_pattern_set_of(b, list->all.items, (uint32_t)list->all.n, NULL, 0, &s.set));
+    if (!counted && s.set->n > FEW_PATTERNS && s.set->n <= MOST_PATTERNS &&
+        writes_characters(&b->machine)) {
+        if (s.set->split == NOT_TRIED)
+            TF_TRY(try_splitting(b, s.set));
+        if (s.set->split == TOO_MUCH)
+            return make_sets(b, s.set, classes);
+    }
     TF_TRY(split_all(&s));
     tf_name_class *items = tf_take(b, s.n * sizeof *items, &status);
     if (status != TOKFSM_OK)
@@ -257,7 +329,7 @@ static tokfsm_status make_classes(tf_build *b, pattern_list *list, const tf_lite
 
 tokfsm_status tf_name_classes_of(tf_build *b, const tf_alternative *const *alternatives,
                                  uint32_t n, const tf_literal *declared, uint32_t n_declared,
-                                 const tf_name_classes **classes)
+                                 bool counted, const tf_name_classes **classes)
 {
     static const tf_name_class all_names = {NULL, UINT64_MAX};
     pattern_list list = {.b = b};
@@ -268,7 +340,7 @@ tokfsm_status tf_name_classes_of(tf_build *b, const tf_alternative *const *alter
     if (status == TOKFSM_OK) {
         *made = (tf_name_classes){.n = 1, .items = &all_names};
         if (list.all.n > 0)
-            status = make_classes(b, &list, declared, n_declared, made);
+            status = make_classes(b, &list, declared, n_declared, counted, made);
     }
     if (status == TOKFSM_OK) /* an alternative keeps it */
         *classes = made;
@@ -306,7 +378,7 @@ tokfsm_status tf_name_classes_own(tf_build *b, const tf_alternative *alternative
             }
         if (patterns)
             TF_TRY(tf_each_name(b, alternative, add_literal, &declared));
-        TF_TRY(tf_name_classes_of(b, &alternative, 1, declared.items, declared.n,
+        TF_TRY(tf_name_classes_of(b, &alternative, 1, declared.items, declared.n, true,
                                   &a->name_classes));
     }
     *classes = a->name_classes;

@@ -1,7 +1,9 @@
 /*
  * Names that no alternative declares, by what patterns tell apart: patternProperties and
  * propertyNames. A class is a set of names that match the same patterns; classes are disjoint
- * and together are all names.
+ * and together are all names. Patterns that overlap much make many of them: then, where nothing
+ * is counted, there is a class for each set of patterns, empty or not, and the patterns are walked
+ * side by side instead of the classes.
  */
 #ifndef TF_NAME_CLASSES_H
 #define TF_NAME_CLASSES_H
@@ -16,15 +18,18 @@ typedef struct tf_name_class {
 struct tf_name_classes {
     tf_pattern_set *set; /* NULL: no pattern is asked about, all names are one class */
     uint32_t n;
+    uint32_t n_sets; /* patterns, if class i is that of the names that match those in the bits
+                        of i; else 0 */
     const tf_name_class *items;
     const tf_content *content; /* NULL with `set`; language i is class i, in finite classes
                                   without the names that are declared */
 };
 
-/* Of the patterns that these alternatives ask about. `declared` are their names. */
+/* Of the patterns that these alternatives ask about. `declared` are their names. `counted`: how
+   many names there are matters, so that sets will not do. */
 tokfsm_status tf_name_classes_of(tf_build *b, const tf_alternative *const *alternatives,
                                  uint32_t n, const tf_literal *declared, uint32_t n_declared,
-                                 const tf_name_classes **classes);
+                                 bool counted, const tf_name_classes **classes);
 /* Of one alternative by itself; kept with it. */
 tokfsm_status tf_name_classes_own(tf_build *b, const tf_alternative *alternative,
                                   const tf_name_classes **classes);

@@ -246,6 +246,16 @@ tokfsm_status tf_pattern_set_refresh(tf_build *b, tf_pattern_set *set)
     return set->dfa == NULL || set->epoch != b->epoch ? make(b, set) : TOKFSM_OK;
 }
 
+tokfsm_status tf_pattern_set_copy(tf_build *b, const tf_pattern_set *set, tf_pattern_set *copy)
+{
+    tokfsm_status status = TOKFSM_OK;
+    *copy = *set;
+    copy->next = NULL;
+    copy->dfa = NULL;
+    copy->language = tf_take(b, (set->n + set->n_literals) * sizeof *copy->language, &status);
+    return status == TOKFSM_OK ? make(b, copy) : status;
+}
+
 tf_dfa_language tf_pattern_set_language(const tf_pattern_set *set, uint32_t pattern)
 {
     uint32_t low = 0, high = set->n;

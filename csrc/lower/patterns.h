@@ -21,6 +21,7 @@ typedef struct tf_pattern_set {
     uint32_t epoch;           /* of the automaton: see tf_build.epoch */
     tf_dfa *dfa;
     tf_dfa_language *language; /* [n + n_literals] */
+    uint8_t split;             /* as classes of names: 0 not tried, 1 it can be, 2 too much */
 } tf_pattern_set;
 
 /* With unsupported="relax": causes in the schema records for what tf_patterns_read would refuse,
@@ -42,6 +43,8 @@ tokfsm_status tf_pattern_set_of(tf_build *b, uint32_t *patterns, uint32_t n,
                                 tf_pattern_set **set);
 /* Make its automaton again, if it is of an earlier epoch. */
 tokfsm_status tf_pattern_set_refresh(tf_build *b, tf_pattern_set *set);
+/* A copy with an automaton of its own, which the caller frees. */
+tokfsm_status tf_pattern_set_copy(tf_build *b, const tf_pattern_set *set, tf_pattern_set *copy);
 /* The language of a pattern of the set. */
 tf_dfa_language tf_pattern_set_language(const tf_pattern_set *set, uint32_t pattern);
 
