@@ -104,6 +104,8 @@ tokfsm_status tokfsm_compile(const uint8_t *schema, size_t n_bytes,
         made->machine = &b->machine;
         made->free_machine = free_build;
         status = keep_relaxed(made, &relax, &budget, err);
+        if (status == TOKFSM_OK)
+            status = tf_explore_some(b, cancel, err);
     } else {
         tf_release(&a, b);
     }

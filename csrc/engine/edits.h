@@ -14,7 +14,7 @@ typedef struct tf_ids {
 } tf_ids;
 
 /* What walks meet is a handful; more pieces than these are taken id by id. */
-enum { TF_MAX_PIECES = 12 };
+enum { TF_MAX_PIECES = 24 };
 
 typedef struct tf_edits {
     const uint32_t *base;     /* a row of the pack; NULL: nothing */

@@ -19,7 +19,7 @@ typedef struct level {
     bool literals; /* tf_only_literals */
 } level;
 
-enum { NEAR_LEVELS = 24, FEW_IDS = 16 };
+enum { NEAR_LEVELS = 24, FEW_IDS = 16, VISITS_A_UNIT = 16 };
 
 typedef struct trace_walk {
     tf_run *run;
@@ -180,6 +180,15 @@ static bool any_digits(tf_run *run, const tf_nstate *state)
     return true;
 }
 
+/* As tf_number_step, without a call where the state is known. */
+static inline const tf_nstate *step_digit(tf_run *run, const tf_nstate *state, uint8_t digit)
+{
+    tf_nstate *from = (tf_nstate *)(uintptr_t)state; /* an atomic is read */
+    const tf_nstate *next =
+        atomic_load_explicit(&from->next[digit - '0'], memory_order_acquire);
+    return next != NULL ? next : tf_number_step(run->m, state, digit, &run->call);
+}
+
 /* Tokens of nothing but digits: the number's state moves, and nothing else. */
 static bool walk_digits(trace_walk *w, const tf_configuration *c, uint32_t mark, bool whole)
 {
@@ -187,8 +196,9 @@ static bool walk_digits(trace_walk *w, const tf_configuration *c, uint32_t mark,
     tf_run *run = w->run;
     const tf_trie *trie = &w->traces->trie;
     const tf_nstate *state = c->at;
-    uint32_t n_words = state->rules->n_words, depth = 0, node = mark + 1;
+    uint32_t n_words = state->rules->n_words, depth = 0, node = mark + 1, visits = 0;
     const uint64_t *alive = tf_words(&c->alive, n_words);
+    const tf_nstate *any = NULL; /* takes any digits */
     if (any_digits(run, state))
         return run->call.status == TOKFSM_OK && take_below(w, mark, whole);
     levels[0].state = state;
@@ -196,15 +206,24 @@ static bool walk_digits(trace_walk *w, const tf_configuration *c, uint32_t mark,
     while (run->call.status == TOKFSM_OK && node < trie->end[mark]) {
         while (node >= levels[depth].end)
             depth--;
-        const tf_nstate *next =
-            tf_number_step(run->m, levels[depth].state, trie->byte[node], &run->call);
-        if (!tf_run_spend(run) || next == NULL)
+        const tf_nstate *next = step_digit(run, levels[depth].state, trie->byte[node]);
+        if ((++visits % VISITS_A_UNIT == 0 && !tf_run_spend(run)) || next == NULL)
             return false;
-        if (next == &tf_number_dead || !tf_words_meet(next->live, alive, n_words)) {
+        if (next == &tf_number_dead ||
+            (n_words == 1 ? (next->live[0] & alive[0]) == 0
+                          : !tf_words_meet(next->live, alive, n_words))) {
             node = trie->end[node];
             continue;
         }
-        if (!take_node(w, node, whole))
+        if (next == any || (depth == 0 && any_digits(run, next))) {
+            any = next;
+            if (!take_below(w, node, whole))
+                return false;
+            node = trie->end[node];
+            continue;
+        }
+        uint32_t first = trie->first[node], end = trie->first[node + 1];
+        if (!take(w, first, end, NULL, whole))
             return false;
         if (depth + 1 == NEAR_LEVELS) { /* digits by the dozen: few, and one after the other */
             tf_configuration deep = *c;

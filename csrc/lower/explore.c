@@ -129,6 +129,42 @@ tokfsm_status tf_explore_containers(tf_build *b)
     return TOKFSM_OK;
 }
 
+static tokfsm_status explore_parts(tf_build *b, tf_value *value)
+{
+    const tf_strings *strings;
+    const tf_nstate *start;
+    TF_TRY(tf_build_strings(b, value, &strings));
+    TF_TRY(tf_build_number(b, value, &start));
+    for (int object = 0; object < 2; object++) {
+        const tf_kind *kind;
+        TF_TRY(tf_build_kind(b, value, object, &kind));
+        for (uint32_t i = 0; kind != &tf_no_kind && i < tf_kind_n_edges(kind); i++) {
+            const tf_edge *edge;
+            TF_TRY(tf_build_edge(b, kind, i, &edge));
+            TF_TRY(tf_spend(b->budget, b->err));
+        }
+    }
+    return tf_spend(b->budget, b->err);
+}
+
+tokfsm_status tf_explore_some(tf_build *b, const tokfsm_cancel *cancel, tokfsm_error *err)
+{
+    tf_budget some = {TF_EAGER_UNITS, TF_EAGER_UNITS, cancel}, *budget = b->budget;
+    tokfsm_error local, *outer = b->err;
+    tokfsm_status status = TOKFSM_OK;
+    b->budget = &some;
+    b->err = &local;
+    for (size_t i = 0; i < b->values.n && status == TOKFSM_OK; i++)
+        status = explore_parts(b, b->values.items[i]);
+    b->budget = budget;
+    b->err = outer;
+    if (status == TOKFSM_OK || status == TOKFSM_E_LIMIT)
+        return TOKFSM_OK;
+    if (err != NULL)
+        *err = local;
+    return status;
+}
+
 tokfsm_status tf_explore(tf_build *b, tf_budget *budget, tokfsm_error *err)
 {
     b->budget = budget;

@@ -358,9 +358,12 @@ static tokfsm_status make_nodes(trace_builder *b, const trace_list *list, tf_tra
                                 uint32_t *stays_chars, const tf_piece **piece)
 {
     const tf_trie *trie = &traces->trie;
+    uint32_t digits_end = 0;
     for (uint32_t node = 0; node < trie->n_nodes; node++) {
         uint8_t byte = trie->byte[node];
-        bool mark = node > 0 && (byte == TF_MARK_STAYS || byte == TF_MARK_DIGITS);
+        if (node > 0 && byte == TF_MARK_DIGITS && node >= digits_end)
+            digits_end = trie->end[node];
+        bool mark = node > 0 && (byte == TF_MARK_STAYS || node < digits_end);
         uint32_t first = trie->first[node], end = trie->first[mark ? trie->end[node] : node + 1];
         if (end - first >= PIECE_IDS)
             TF_TRY(make_piece(b, trie->ids + first, end - first, &piece[node]));

@@ -44,7 +44,8 @@ typedef struct tf_traces {
     const uint16_t *before;  /* close: which of tf_trace_set.befores is before the quote */
     /* [n_nodes] of a mark: most characters that its tokens begin in their last string. */
     const uint32_t *stays_chars;
-    /* [n_nodes] at STAYS and DIGITS the tokens below, else those of the node; NULL: few. */
+    /* [n_nodes] at STAYS and DIGITS, and at all nodes below the latter, the tokens from there on,
+       else those of the node; NULL: few. */
     const tf_piece *const *piece;
 } tf_traces;
 
