@@ -186,12 +186,10 @@ uint32_t tf_gap_cost(const tf_machine *m, bool newline, uint32_t spaces)
     return newline + spaces;
 }
 
-uint32_t tf_byte_cost(const tf_machine *m, uint32_t byte)
+uint32_t tf_escaped_byte_cost(const tf_machine *m, uint32_t byte)
 {
     static const char from[] = "\"\\/\b\f\n\r\t", to[] = "\"\\/bfnrt";
     bool raw = byte >= 0x20 && byte != '"' && byte != '\\';
-    if (raw && tf_has_byte(m, (uint8_t)byte))
-        return 1;
     if (byte >= 0x80)
         return TF_COST_NONE;
     uint32_t cost = TF_COST_NONE;

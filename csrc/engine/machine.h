@@ -355,7 +355,12 @@ static inline uint32_t tf_string_rest_cost(const tf_machine *m, uint8_t sub, uin
 /* Tokens that spell these bytes, one token a byte. */
 uint32_t tf_bytes_cost(const tf_machine *m, const char *bytes);
 /* Tokens that spell a byte of a decoded string, raw or, where it must or can only be, escaped. */
-uint32_t tf_byte_cost(const tf_machine *m, uint32_t byte);
+uint32_t tf_escaped_byte_cost(const tf_machine *m, uint32_t byte);
+static inline uint32_t tf_byte_cost(const tf_machine *m, uint32_t byte)
+{
+    bool raw = byte >= 0x20 && byte != '"' && byte != '\\';
+    return raw && tf_has_byte(m, (uint8_t)byte) ? 1 : tf_escaped_byte_cost(m, byte);
+}
 /* White space that an option demands in a gap, in tokens: `newline` with so many spaces. */
 uint32_t tf_gap_cost(const tf_machine *m, bool newline, uint32_t spaces);
 

@@ -11,6 +11,7 @@
 #include "glance.h"
 #include "safe.h"
 #include "step.h"
+#include "unique.h"
 #include "walk.h"
 
 typedef struct level {
@@ -95,8 +96,10 @@ static bool compared(const tf_configuration *c) { return c->top != NULL && c->to
 static bool all_stay(trace_walk *w, const tf_configuration *c, uint32_t mark)
 {
     uint64_t room;
-    return !compared(c) && w->run->m->options.escapes != TOKFSM_ESCAPES_MINIMAL &&
-           tf_free_room(w->run, c, &room) && room >= w->traces->stays_chars[mark];
+    uint32_t most = w->traces->stays_chars[mark];
+    return w->run->m->options.escapes != TOKFSM_ESCAPES_MINIMAL &&
+           tf_free_room(w->run, c, &room) && room >= most &&
+           (!compared(c) || tf_unique_stays(w->run, c, most));
 }
 
 /* One token that stays in the string begun at `c`, by its content; with an escape by real steps. */
