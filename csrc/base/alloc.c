@@ -58,6 +58,7 @@ void tf_arena_free(tf_arena *arena)
     arena->blocks = NULL;
     arena->next = arena->end = NULL;
     arena->n_bytes = 0;
+    arena->has_big = false;
 }
 
 tf_arena_mark tf_arena_here(const tf_arena *arena)
@@ -77,8 +78,30 @@ void tf_arena_back(tf_arena *arena, tf_arena_mark mark)
     arena->n_bytes = mark.n_bytes;
 }
 
+void tf_arena_back_to(tf_arena *arena, const void *item, size_t n_bytes)
+{
+    const uintptr_t at = (uintptr_t)item;
+    if (arena->has_big)
+        return;
+    tf_arena_block *block = arena->blocks;
+    while (block != NULL && (at < (uintptr_t)block || at >= (uintptr_t)block + block->n_bytes))
+        block = block->previous;
+    if (block == NULL)
+        return;
+    while (arena->blocks != block) {
+        tf_arena_block *previous = arena->blocks->previous;
+        arena->n_bytes -= arena->blocks->n_bytes;
+        tf_release(&arena->allocator, arena->blocks);
+        arena->blocks = previous;
+    }
+    arena->end = (char *)block + block->n_bytes;
+    char *next = (char *)(at + ((n_bytes + 15u) & ~(size_t)15u));
+    arena->next = next < arena->end ? next : arena->end;
+}
+
 void tf_arena_reset(tf_arena *arena)
 {
+    arena->has_big = false;
     tf_arena_block *kept = arena->blocks;
     if (kept == NULL)
         return;
@@ -96,7 +119,7 @@ void tf_arena_reset(tf_arena *arena)
 
 void *tf_arena_slow(tf_arena *arena, size_t n_bytes)
 {
-    size_t want = arena->n_bytes < FIRST_BLOCK_BYTES ? FIRST_BLOCK_BYTES : arena->n_bytes;
+    size_t want = arena->n_bytes / 2 < FIRST_BLOCK_BYTES ? FIRST_BLOCK_BYTES : arena->n_bytes / 2;
     if (want > MAX_BLOCK_BYTES)
         want = MAX_BLOCK_BYTES;
     if (n_bytes > SIZE_MAX - HEADER_BYTES - 16)
@@ -111,6 +134,7 @@ void *tf_arena_slow(tf_arena *arena, size_t n_bytes)
     arena->n_bytes += size;
     block->previous = arena->blocks;
     arena->blocks = block;
+    arena->has_big |= big;
     char *data = (char *)block + HEADER_BYTES;
     if (!big || arena->next == arena->end) {
         arena->next = data + rounded;

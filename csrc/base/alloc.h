@@ -31,6 +31,7 @@ typedef struct tf_arena {
     tf_arena_block *blocks;
     char *next, *end;
     size_t n_bytes; /* in blocks */
+    bool has_big;   /* a block was taken for one piece alone: blocks are not in order of use */
 } tf_arena;
 
 void tf_arena_init(tf_arena *arena, const tokfsm_allocator *a);
@@ -43,6 +44,9 @@ typedef struct tf_arena_mark {
 } tf_arena_mark;
 tf_arena_mark tf_arena_here(const tf_arena *arena);
 void tf_arena_back(tf_arena *arena, tf_arena_mark mark);
+/* Forget what was taken after `item` of n_bytes, which was taken from the arena, as far as that can
+   be told. */
+void tf_arena_back_to(tf_arena *arena, const void *item, size_t n_bytes);
 /* Forget all that was taken; one block is kept, so that a steady user does not allocate. */
 void tf_arena_reset(tf_arena *arena);
 /* NULL: none left. Not cleared. */

@@ -226,6 +226,9 @@ tokfsm_status tokfsm_matcher_rollback(tokfsm_matcher *matcher, size_t n_tokens, 
         for (size_t i = 0; i < n_tokens; i++)
             to = to->previous;
         tf_matcher_move(matcher, to);
+        /* What came after is not reachable any more, but by forks. */
+        if (n_tokens > 0 && atomic_load(&matcher->store->references) == 1)
+            tf_arena_back_to(&matcher->store->arena, to, sizeof *to);
     }
     tf_matcher_leave(matcher);
     return status;
