@@ -24,7 +24,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from oracle import Unsupported  # noqa: E402
 from oracle.evaluate import valid  # noqa: E402
 from schema_keywords import ALL, BOUNDS  # noqa: E402
-from judge import Disagreement  # noqa: E402
 from schemas import RICH, TINY, Pool, SchemaMaker, Witness, draft_of  # noqa: E402
 
 BYTES = tokfsm.Vocabulary.from_bytes([bytes([b]) for b in range(256)])
@@ -207,7 +206,7 @@ class Judges:
         witness = Witness(schema)
         fast = RS[self.draft](schema, validate_formats=True)
         self.all: dict[str, Callable[[Any], bool]] = {
-            "jsonschema": lambda v: witness.value_ok(exact(v)), "jsonschema_rs": lambda v: bool(fast.is_valid(v))}
+            "jsonschema": lambda v: self._first(witness, v), "jsonschema_rs": lambda v: bool(fast.is_valid(v))}
         self.oracle: Callable[[Any], bool] = lambda v: valid(schema, v, self.draft)
         try:
             automaton = tokfsm.compile(schema, BYTES, numbers="any")
@@ -218,11 +217,16 @@ class Judges:
         except (tokfsm.errors.UnsupportedSchemaError, tokfsm.errors.LimitError) as error:
             self.refused = getattr(error, "keyword", None) or type(error).__name__
 
+    @staticmethod
+    def _first(witness: Witness, value: Any) -> bool:
+        """What `jsonschema` says, or, where it abstains, the other validator."""
+        python, rust = witness.opinions(exact(value))
+        if python is None and rust is None:
+            return witness.value_ok(exact(value))  # raises: nobody judges
+        return bool(rust if python is None else python)
+
     def say(self, value: Any) -> dict[str, bool]:
-        try:
-            said = {name: judge(value) for name, judge in self.all.items()}
-        except Disagreement:  # the validators differ: the oracle decides
-            said = {"tokfsm": self.all["tokfsm"](value)} if "tokfsm" in self.all else {}
+        said = {name: judge(value) for name, judge in self.all.items()}
         try:
             said["oracle"] = self.oracle(value)
         except Unsupported:
