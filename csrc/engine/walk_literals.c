@@ -92,7 +92,7 @@ static bool close_at(literal_walk *w, uint32_t node, uint32_t literal)
 /* The next byte of those literals that has a child: the place there. */
 static bool next_place(literal_walk *w, level *at, level *to)
 {
-    const tf_children *children = &w->run->m->pack->traces->all;
+    const tf_branches *branches = &w->run->m->pack->traces->all;
     while (at->next < at->high) {
         const uint32_t first = at->next;
         const uint8_t byte = w->literals[first].spelled[at->pos];
@@ -102,7 +102,7 @@ static bool next_place(literal_walk *w, level *at, level *to)
         at->next = end;
         uint32_t child = 0;
         if (w->beside != TF_BESIDE_NOTHING || any_open(w, first, end))
-            child = tf_trie_child(children, at->node, byte);
+            child = tf_trie_child(branches, at->node, byte);
         if (child != 0) {
             *to = (level){child, first, end, at->pos + 1, first};
             return true;

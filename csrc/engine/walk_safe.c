@@ -12,14 +12,16 @@
 #include "walk.h"
 
 /* Most visits are a few reads. */
-enum { VISITS_A_UNIT = 16 };
+enum { VISITS_A_UNIT = 16, MANY_IDS = 48 };
 
 typedef struct level {
     const tf_content_state *state;
     uint64_t n;
     uint32_t next, end; /* children */
     uint8_t sub;
-    bool safe; /* nothing but safe characters so far */
+    bool in_row;         /* nothing but safe characters so far: the row has the tokens */
+    const tf_safe *safe; /* of the place that `since` counts from, if since then nothing else came */
+    uint64_t since;
 } level;
 
 typedef struct safe_walk {
@@ -79,12 +81,43 @@ static bool walk_escape(safe_walk *w, uint32_t depth, uint32_t node)
     return tf_walk_from(w->run, &w->run->m->pack->all, node, &c, &w->edits->before);
 }
 
-/* Whether all tokens from the node on are safe, or dead. */
-static bool is_covered(const safe_walk *w, uint32_t node)
+/* Whether all tokens from there on are in the row, or dead. */
+static bool is_covered(const safe_walk *w, const tf_branch *branch)
 {
-    const tf_groups *groups = &w->run->m->pack->traces->groups;
-    return (groups->below[node] & w->safe.leaving) == 0 &&
-           (w->safe.hard || w->safe.most >= TF_LONG_CHARS || groups->chars[node] <= w->safe.most);
+    return (branch->below & w->safe.leaving) == 0 &&
+           (w->safe.hard || w->safe.most >= TF_LONG_CHARS || branch->chars <= w->safe.most);
+}
+
+/* Whether all tokens from there on are of characters that are safe since `here`. */
+static bool all_safe(const safe_walk *w, const level *here, const tf_branch *branch)
+{
+    return (branch->below & ~here->safe->inside) == 0 &&
+           branch->chars - (here->since - w->from->n) <= here->safe->most;
+}
+
+static bool add_ids(safe_walk *w, uint32_t first, uint32_t end)
+{
+    return first == end ||
+           tf_ids_add(&w->edits->before, w->run->arena, w->run->m->pack->all.ids + first, end - first) ||
+           no_memory(w->run);
+}
+
+/* Many tokens are below: what is safe from there on spares a look at most of them. */
+static bool look_ahead(safe_walk *w, level *below)
+{
+    tf_safe *safe = tf_arena_take(w->run->arena, sizeof *safe);
+    if (safe == NULL)
+        return no_memory(w->run);
+    tf_configuration c = *w->from;
+    tf_wanted wanted = w->wanted;
+    c.content = below->state;
+    c.n = below->n;
+    wanted.c = &c;
+    if (!tf_safe_of(w->run, &wanted, safe))
+        return false;
+    below->safe = safe;
+    below->since = below->n;
+    return true;
 }
 
 /* The state after a byte, without a call where it is known; NULL: nothing is live. */
@@ -100,54 +133,58 @@ static inline const tf_content_state *step_content(tf_run *run, const tf_content
 }
 
 /* One node; *deeper: its children come next. */
-static inline bool visit(safe_walk *w, level *here, uint8_t byte, uint32_t node, uint32_t depth,
+static inline bool visit(safe_walk *w, level *here, const tf_branch *branch, uint32_t depth,
                          bool *deeper)
 {
     tf_run *run = w->run;
-    const tf_trace_set *traces = run->m->pack->traces;
-    const uint8_t group = tf_byte_group[byte];
+    const uint8_t byte = branch->byte, group = tf_byte_group[byte];
     uint8_t sub = TF_STR_NORMAL;
-    bool safe = here->safe;
+    const tf_safe *safe = here->safe;
     *deeper = false;
     if (here->sub != TF_STR_NORMAL || byte >= 0x80) {
         sub = w->strings[here->sub][byte];
         if (sub == TF_STR_DEAD)
             return true;
     } else if (byte == '\\') {
-        return walk_escape(w, depth, node);
+        return walk_escape(w, depth, branch->node);
     } else if (byte == '"' || byte < ' ') {
         return true; /* closes, by itself; or no string has it */
     }
-    if (safe && group != TF_GROUP_NONE) {
-        safe = (w->safe.inside >> group & 1u) != 0;
-        if (!safe && (w->safe.leaving >> group & 1u) == 0)
+    if (safe != NULL && group != TF_GROUP_NONE && (safe->inside >> group & 1u) == 0) {
+        if ((safe->leaving >> group & 1u) == 0)
             return true;
+        safe = NULL;
     }
-    if (safe && is_covered(w, node))
+    if (safe != NULL && here->in_row && is_covered(w, branch))
         return true;
+    const tf_trie *trie = &run->m->pack->all;
+    if (safe != NULL && !here->in_row && all_safe(w, here, branch))
+        return add_ids(w, branch->ids, trie->first[trie->end[branch->node]]);
     const tf_content_state *state = step_content(run, here->state, byte);
     uint64_t n = here->n + (here->sub == TF_STR_NORMAL);
     if (!tf_wanted_live(&w->wanted, state, n))
         return run->call.status == TOKFSM_OK;
-    safe = safe && n - w->from->n <= w->safe.most;
-    here[1] = (level){state, n, traces->all.first[node], traces->all.first[node + 1], sub, safe};
+    if (safe != NULL && n - here->since > safe->most)
+        safe = NULL;
+    level *below = &here[1];
+    *below = (level){state, n, branch->children, branch->children + branch->n_children, sub,
+                     here->in_row && safe != NULL, safe, here->since};
     w->path[depth] = byte;
     *deeper = true;
-    if (safe)
+    if (below->in_row)
         return true;
-    const tf_trie *trie = &run->m->pack->all;
-    uint32_t first = trie->first[node], end = trie->first[node + 1];
-    return first == end ||
-           tf_ids_add(&w->edits->before, run->arena, trie->ids + first, end - first) ||
-           no_memory(run);
+    if (safe == NULL && sub == TF_STR_NORMAL &&
+        trie->first[trie->end[branch->node]] - branch->ids >= MANY_IDS && !look_ahead(w, below))
+        return false;
+    return add_ids(w, branch->ids, trie->first[branch->node + 1]);
 }
 
 static bool walk_stay(safe_walk *w)
 {
-    const tf_children *children = &w->run->m->pack->traces->all;
+    const tf_branches *branches = &w->run->m->pack->traces->all;
     uint32_t depth = 0, visits = 0;
-    w->levels[0] = (level){w->from->content, w->from->n, children->first[0], children->first[1],
-                           TF_STR_NORMAL, true};
+    w->levels[0] = (level){w->from->content, w->from->n, branches->first[0], branches->first[1],
+                           TF_STR_NORMAL, true, &w->safe, w->from->n};
     for (;;) {
         level *at = &w->levels[depth];
         if (at->next == at->end) {
@@ -155,11 +192,11 @@ static bool walk_stay(safe_walk *w)
                 return true;
             continue;
         }
-        uint32_t child = at->next++;
+        const tf_branch *branch = &branches->items[at->next++];
         bool deeper;
         if (++visits % VISITS_A_UNIT == 0 && !tf_run_spend(w->run))
             return false;
-        if (!visit(w, at, children->byte[child], children->node[child], depth, &deeper))
+        if (!visit(w, at, branch, depth, &deeper))
             return false;
         depth += deeper;
     }

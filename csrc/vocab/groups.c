@@ -138,23 +138,22 @@ static bool find_long(const tokfsm_pack *pack, const uint64_t *token, tf_arena *
     return true;
 }
 
+void tf_groups_below(const tokfsm_pack *pack, uint64_t *below, uint8_t *chars)
+{
+    find_below(pack, below);
+    find_chars(pack, chars);
+}
+
 tokfsm_status tf_groups_make(tokfsm_pack *pack, tf_arena *arena, tf_groups *groups,
                              tokfsm_error *err)
 {
-    uint32_t n = pack->all.n_nodes;
     uint64_t *token = tf_arena_take(arena, pack->vocab_size * sizeof *token);
-    uint64_t *below = tf_arena_zero(arena, n * sizeof *below);
-    uint8_t *chars = tf_arena_take(arena, n);
-    if (token == NULL || below == NULL || chars == NULL)
+    if (token == NULL)
         return tf_fail(err, TOKFSM_E_NOMEM, "no memory for the vocabulary pack");
     find_tokens(pack, token);
     if (!find_long(pack, token, arena, groups))
         return tf_fail(err, TOKFSM_E_NOMEM, "no memory for the vocabulary pack");
-    find_below(pack, below);
-    find_chars(pack, chars);
     groups->token = token;
-    groups->below = below;
-    groups->chars = chars;
     return TOKFSM_OK;
 }
 

@@ -24,10 +24,6 @@ uint64_t tf_groups_never_raw(void);
 
 typedef struct tf_groups {
     const uint64_t *token; /* [vocab_size] of a token of stay[NORMAL]; else also TF_GROUP_NEVER */
-    const uint64_t *below; /* [all.n_nodes] of the node's byte and those below it, as far as a
-                              string can go on */
-    const uint8_t *chars;  /* [all.n_nodes] most characters begun from the root to a token there
-                              or below, as far as a string can go on; 255: or more */
     /* Tokens that stay in a string, have no escape and begin over TF_LONG_CHARS characters. */
     const uint32_t *long_tokens;
     uint32_t n_long;
@@ -42,6 +38,8 @@ typedef struct tf_groups {
 enum { TF_MAX_GROUP_ROWS = 512 };
 const uint32_t *tf_group_row_of(tokfsm_pack *pack, uint64_t groups);
 
+/* Of each node of the trie of all tokens: see tf_branch. `below` comes cleared. */
+void tf_groups_below(const tokfsm_pack *pack, uint64_t *below, uint8_t *chars);
 tokfsm_status tf_groups_make(tokfsm_pack *pack, tf_arena *arena, tf_groups *groups,
                              tokfsm_error *err);
 void tf_groups_free(tokfsm_pack *pack, tf_groups *groups);

@@ -437,29 +437,37 @@ static tokfsm_status make_trie(trace_builder *b, trace_list *list, bool close, t
     return make_nodes(b, list, traces, stays_chars, piece);
 }
 
-static tokfsm_status make_children(trace_builder *b, const tf_trie *trie, tf_children *children)
+static tokfsm_status make_branches(trace_builder *b, tf_branches *branches)
 {
+    const tf_trie *trie = &b->pack->all;
     uint32_t n = trie->n_nodes, used = 0;
     uint32_t *first = tf_arena_take(b->arena, ((size_t)n + 1) * sizeof *first);
-    uint8_t *byte = tf_arena_take(b->arena, n);
-    uint32_t *node = tf_arena_take(b->arena, n * sizeof *node);
-    if (first == NULL || byte == NULL || node == NULL)
+    tf_branch *items = tf_arena_take(b->arena, n * sizeof *items);
+    uint64_t *below = tf_arena_zero(&b->scratch, n * sizeof *below);
+    uint8_t *chars = tf_arena_take(&b->scratch, n);
+    if (first == NULL || items == NULL || below == NULL || chars == NULL)
         return no_memory(b);
+    tf_groups_below(b->pack, below, chars);
     for (uint32_t i = 0; i < n; i++) {
         first[i] = used;
-        for (uint32_t child = i + 1; child < trie->end[i]; child = trie->end[child]) {
-            byte[used] = trie->byte[child];
-            node[used++] = child;
-        }
+        for (uint32_t child = i + 1; child < trie->end[i]; child = trie->end[child])
+            used++;
     }
     first[n] = used;
-    *children = (tf_children){first, byte, node};
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t k = first[i];
+        for (uint32_t child = i + 1; child < trie->end[i]; child = trie->end[child])
+            items[k++] = (tf_branch){below[child], child, first[child], trie->first[child],
+                                     (uint16_t)(first[child + 1] - first[child]),
+                                     trie->byte[child], chars[child]};
+    }
+    *branches = (tf_branches){items, first};
     return tf_spend_n(b->budget, n, b->err);
 }
 
 static tokfsm_status make(trace_builder *b, tf_trace_set *set)
 {
-    TF_TRY(make_children(b, &b->pack->all, &set->all));
+    TF_TRY(make_branches(b, &set->all));
     TF_TRY(tf_groups_make(b->pack, b->arena, &set->groups, b->err));
     size_t n_bytes = (size_t)b->pack->max_token_bytes * 2 + 4;
     b->bytes = tf_arena_take(&b->scratch, (size_t)b->pack->max_token_bytes + 1);

@@ -57,13 +57,25 @@ typedef struct tf_spelled {
     uint32_t most;
 } tf_spelled;
 
-/* The children of each node of a trie side by side, in byte order, so that one is found without
-   a look at those before it. */
-typedef struct tf_children {
-    const uint32_t *first; /* [n_nodes + 1] into the other two */
-    const uint8_t *byte;
-    const uint32_t *node;
-} tf_children;
+/*
+ * The trie of all tokens once more, for walks that look at all children of a node: what such a
+ * look needs of a child lies together, and the children of a node lie side by side, in byte order.
+ */
+typedef struct tf_branch {
+    uint64_t below;      /* groups.h: of its byte and those below it, as far as a string can go on */
+    uint32_t node;       /* of the trie */
+    uint32_t children;   /* the first of its own */
+    uint32_t ids;        /* its first token: of the trie's ids */
+    uint16_t n_children;
+    uint8_t byte;
+    uint8_t chars;       /* most characters begun from the root to a token there or below, as far
+                            as a string can go on; 255: or more */
+} tf_branch;
+
+typedef struct tf_branches {
+    const tf_branch *items;
+    const uint32_t *first; /* [n_nodes + 1] of the children of a node */
+} tf_branches;
 
 /* What tokens of `close` have before the quote: distinct, in byte order, the empty one first. */
 typedef struct tf_before {
@@ -79,7 +91,7 @@ typedef struct tf_trace_set {
     bool has_free;      /* there is TF_MARK_FREE: no token closes too many strings */
     uint32_t n_befores; /* 0: more than TF_MAX_BEFORES */
     const tf_before *befores;
-    tf_children all; /* of the pack's trie of that name */
+    tf_branches all; /* of the pack's trie of that name */
     tf_vocab_facts facts;
     tf_groups groups;
     tf_spelled whole;  /* all of a string, with both its quotes */
@@ -93,17 +105,17 @@ tokfsm_status tf_traces_make(tokfsm_pack *pack, tf_budget *budget, tokfsm_error 
 void tf_traces_free(tokfsm_pack *pack);
 
 /* The child for a byte, or 0. */
-static inline uint32_t tf_trie_child(const tf_children *children, uint32_t node, uint8_t byte)
+static inline uint32_t tf_trie_child(const tf_branches *branches, uint32_t node, uint8_t byte)
 {
-    uint32_t low = children->first[node], high = children->first[node + 1];
+    uint32_t low = branches->first[node], end = branches->first[node + 1], high = end;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (children->byte[middle] < byte)
+        if (branches->items[middle].byte < byte)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < children->first[node + 1] && children->byte[low] == byte ? children->node[low] : 0;
+    return low < end && branches->items[low].byte == byte ? branches->items[low].node : 0;
 }
 
 static inline const tf_traces *tf_traces_of(const tokfsm_pack *pack, int which, bool spelled_out)
