@@ -47,13 +47,19 @@ static void reach(looking *l, const tf_content_state *state)
 }
 
 /* The bytes low .. high of which `sub` takes a next one; at most three deep, as UTF-8 is. */
-static void look_on(looking *l, const tf_content_state *state, uint8_t sub)
+static void look_on(looking *l, const tf_content_state *state, uint8_t sub, const uint8_t *before,
+                    uint32_t n)
 {
+    uint8_t bytes[4] = {0};
+    memcpy(bytes, before, n);
     const uint8_t *next_sub = tf_string_table()[sub];
     uint32_t last_class = UINT32_MAX;
     uint8_t last_sub = TF_STR_DEAD;
     for (uint32_t byte = 0x80; byte < 0xC0; byte++) {
         uint32_t class = state->content->byte_class[byte];
+        bytes[n] = (uint8_t)byte;
+        if (tf_ends_separator(bytes, n + 1))
+            continue; /* a group of its own */
         if (next_sub[byte] == TF_STR_DEAD || (class == last_class && next_sub[byte] == last_sub))
             continue;
         last_class = class;
@@ -62,9 +68,24 @@ static void look_on(looking *l, const tf_content_state *state, uint8_t sub)
         if (!is_live(l, next))
             l->dead = true;
         else if (last_sub != TF_STR_NORMAL)
-            look_on(l, next, last_sub);
+            look_on(l, next, last_sub, bytes, n + 1);
         else
             reach(l, next);
+    }
+}
+
+static void look_at_separators(looking *l, const tf_content_state *state)
+{
+    static const uint8_t bytes[2][3] = {{0xE2, 0x80, 0xA8}, {0xE2, 0x80, 0xA9}};
+    l->live = l->dead = false;
+    for (uint32_t k = 0; k < 2; k++) {
+        const tf_content_state *next = state;
+        for (uint32_t i = 0; i < 3 && next != NULL; i++)
+            next = tf_content_step(l->run, next, bytes[k][i]);
+        if (is_live(l, next))
+            reach(l, next);
+        else
+            l->dead = true;
     }
 }
 
@@ -85,7 +106,7 @@ static void look_at(looking *l, const tf_content_state *state, uint32_t group)
         if (!is_live(l, next))
             l->dead = true;
         else if (sub != TF_STR_NORMAL)
-            look_on(l, next, sub);
+            look_on(l, next, sub, &bytes[i], 1);
         else
             reach(l, next);
         if (l->only_live && l->live)
@@ -111,7 +132,10 @@ static bool look_round(looking *l, uint32_t state, uint64_t which, bool only_liv
         l->bit = (uint64_t)1 << g;
         if ((which & l->bit) == 0)
             continue;
-        look_at(l, l->states[state], g);
+        if (g == TF_GROUP_SEPARATORS)
+            look_at_separators(l, l->states[state]);
+        else
+            look_at(l, l->states[state], g);
         if (!tf_run_spend(l->run) || l->run->call.status != TOKFSM_OK)
             return false;
         *live |= l->live ? l->bit : 0;

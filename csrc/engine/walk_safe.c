@@ -12,12 +12,13 @@
 #include "walk.h"
 
 /* Most visits are a few reads. */
-enum { VISITS_A_UNIT = 16, MANY_IDS = 48 };
+enum { VISITS_A_UNIT = 16, MANY_IDS = 128 };
 
 typedef struct level {
     const tf_content_state *state;
     uint64_t n;
     uint32_t next, end; /* children */
+    uint32_t n_path; /* decoded bytes on the way */
     uint8_t sub;
     bool in_row;         /* nothing but safe characters so far: the row has the tokens */
     const tf_safe *safe; /* of the place that `since` counts from, if since then nothing else came */
@@ -31,9 +32,13 @@ typedef struct safe_walk {
     tf_safe safe;
     tf_wanted wanted;
     const uint8_t (*strings)[256];
+    bool minimal; /* escapes="minimal" */
     level *levels;
-    uint8_t *path; /* bytes on the way to the level */
+    uint8_t *path; /* decoded bytes on the way to the level */
     tf_edits *edits;
+    const tf_content_state *asked; /* of which it is known whether an escape can begin there */
+    uint64_t asked_n;
+    bool may_escape;
 } safe_walk;
 
 static bool no_memory(tf_run *run)
@@ -43,7 +48,7 @@ static bool no_memory(tf_run *run)
     return false;
 }
 
-/* The place after `n` bytes that are no escapes; false: no memory. */
+/* The place after `n` decoded bytes; false: no memory. */
 static bool place(safe_walk *w, const tf_content_state *state, uint8_t sub, uint64_t chars,
                   const uint8_t *bytes, uint32_t n, tf_configuration *c)
 {
@@ -67,18 +72,55 @@ static bool place(safe_walk *w, const tf_content_state *state, uint8_t sub, uint
 
 /* ---- tokens that stay ---- */
 
-/* An escape: from here real steps. */
-static bool walk_escape(safe_walk *w, uint32_t depth, uint32_t node)
+/* An escape, by real steps: the backslash, and what more of it `more` has. */
+static bool begin_escape(safe_walk *w, const level *at, uint64_t n, const char *more,
+                         tf_configuration *c)
 {
-    const level *here = &w->levels[depth];
-    tf_configuration c;
-    if (!place(w, here->state, TF_STR_NORMAL, here->n, w->path, depth, &c))
+    if (!place(w, at->state, TF_STR_NORMAL, n, w->path, at->n_path, c))
         return false;
     if (w->from->literal == TF_ON)
-        c.literal = TF_MAYBE;
-    if (!tf_step(w->run, &c, '\\'))
+        c->literal = TF_MAYBE;
+    bool alive = tf_step(w->run, c, '\\');
+    for (; alive && *more != '\0'; more++)
+        alive = tf_step(w->run, c, (uint8_t)*more);
+    return alive;
+}
+
+/* Whether an escape may begin at a level. */
+static bool may_escape(safe_walk *w, const level *at)
+{
+    tf_configuration c;
+    if (w->asked != at->state || (w->wanted.limited && w->asked_n != at->n)) {
+        w->may_escape = begin_escape(w, at, at->n, "", &c);
+        w->asked = at->state;
+        w->asked_n = at->n;
+    }
+    return w->may_escape;
+}
+
+/* From the node on by real steps; `at` is the place before the escape. */
+static bool walk_escape(safe_walk *w, const level *at, uint64_t n, const char *more, uint32_t node)
+{
+    tf_configuration c;
+    if (!begin_escape(w, at, n, more, &c))
         return w->run->call.status == TOKFSM_OK;
     return tf_walk_from(w->run, &w->run->m->pack->all, node, &c, &w->edits->before);
+}
+
+/* What a byte behind a backslash stands for, or 0. */
+static uint8_t escaped(uint8_t byte)
+{
+    switch (byte) {
+    case '"':
+    case '\\':
+    case '/': return byte;
+    case 'b': return '\b';
+    case 'f': return '\f';
+    case 'n': return '\n';
+    case 'r': return '\r';
+    case 't': return '\t';
+    default: return 0;
+    }
 }
 
 /* Whether all tokens from there on are in the row, or dead. */
@@ -132,21 +174,59 @@ static inline const tf_content_state *step_content(tf_run *run, const tf_content
     return next == &tf_content_dead ? NULL : next;
 }
 
+static uint32_t ids_end(const safe_walk *w, const tf_branch *branch)
+{
+    return w->run->m->pack->all.first[branch->node + 1];
+}
+
+/* A backslash between characters. */
+static bool visit_backslash(safe_walk *w, level *here, const tf_branch *branch, bool *deeper)
+{
+    if (w->from->literal == TF_ON || w->minimal)
+        return walk_escape(w, here, here->n, "", branch->node);
+    if (branch->ids != ids_end(w, branch) && may_escape(w, here) &&
+        !add_ids(w, branch->ids, ids_end(w, branch)))
+        return false;
+    here[1] = *here;
+    here[1].next = branch->children;
+    here[1].end = branch->children + branch->n_children;
+    here[1].sub = TF_STR_E;
+    *deeper = true;
+    return w->run->call.status == TOKFSM_OK;
+}
+
+/* Behind it. */
+static bool visit_escaped(safe_walk *w, level *here, const tf_branch *branch, bool *deeper)
+{
+    if (branch->byte == 'u')
+        return walk_escape(w, here, here->n, "u", branch->node);
+    uint8_t byte = escaped(branch->byte);
+    const tf_content_state *state = byte == 0 ? NULL : step_content(w->run, here->state, byte);
+    if (!tf_wanted_live(&w->wanted, state, here->n + 1))
+        return w->run->call.status == TOKFSM_OK;
+    here[1] = (level){state, here->n + 1, branch->children, branch->children + branch->n_children,
+                      here->n_path + 1, TF_STR_NORMAL, false, NULL, 0};
+    w->path[here->n_path] = byte;
+    *deeper = true;
+    return add_ids(w, branch->ids, ids_end(w, branch));
+}
+
 /* One node; *deeper: its children come next. */
-static inline bool visit(safe_walk *w, level *here, const tf_branch *branch, uint32_t depth,
-                         bool *deeper)
+static inline bool visit(safe_walk *w, level *here, const tf_branch *branch, bool *deeper)
 {
     tf_run *run = w->run;
     const uint8_t byte = branch->byte, group = tf_byte_group[byte];
     uint8_t sub = TF_STR_NORMAL;
     const tf_safe *safe = here->safe;
     *deeper = false;
-    if (here->sub != TF_STR_NORMAL || byte >= 0x80) {
+    if (here->sub == TF_STR_E) {
+        return visit_escaped(w, here, branch, deeper);
+    } else if (here->sub != TF_STR_NORMAL || byte >= 0x80) {
         sub = w->strings[here->sub][byte];
         if (sub == TF_STR_DEAD)
             return true;
     } else if (byte == '\\') {
-        return walk_escape(w, depth, branch->node);
+        return visit_backslash(w, here, branch, deeper);
     } else if (byte == '"' || byte < ' ') {
         return true; /* closes, by itself; or no string has it */
     }
@@ -154,6 +234,15 @@ static inline bool visit(safe_walk *w, level *here, const tf_branch *branch, uin
         if ((safe->leaving >> group & 1u) == 0)
             return true;
         safe = NULL;
+    }
+    if (safe != NULL && (byte & 0xFEu) == 0xA8 && here->sub == TF_STR_C1) {
+        w->path[here->n_path] = byte;
+        if (tf_ends_separator(w->path, here->n_path + 1) &&
+            (safe->inside >> TF_GROUP_SEPARATORS & 1u) == 0) {
+            if ((safe->leaving >> TF_GROUP_SEPARATORS & 1u) == 0)
+                return true;
+            safe = NULL;
+        }
     }
     if (safe != NULL && here->in_row && is_covered(w, branch))
         return true;
@@ -167,16 +256,16 @@ static inline bool visit(safe_walk *w, level *here, const tf_branch *branch, uin
     if (safe != NULL && n - here->since > safe->most)
         safe = NULL;
     level *below = &here[1];
-    *below = (level){state, n, branch->children, branch->children + branch->n_children, sub,
-                     here->in_row && safe != NULL, safe, here->since};
-    w->path[depth] = byte;
+    *below = (level){state, n, branch->children, branch->children + branch->n_children,
+                     here->n_path + 1, sub, here->in_row && safe != NULL, safe, here->since};
+    w->path[here->n_path] = byte;
     *deeper = true;
     if (below->in_row)
         return true;
     if (safe == NULL && sub == TF_STR_NORMAL &&
         trie->first[trie->end[branch->node]] - branch->ids >= MANY_IDS && !look_ahead(w, below))
         return false;
-    return add_ids(w, branch->ids, trie->first[branch->node + 1]);
+    return add_ids(w, branch->ids, ids_end(w, branch));
 }
 
 static bool walk_stay(safe_walk *w)
@@ -184,7 +273,7 @@ static bool walk_stay(safe_walk *w)
     const tf_branches *branches = &w->run->m->pack->traces->all;
     uint32_t depth = 0, visits = 0;
     w->levels[0] = (level){w->from->content, w->from->n, branches->first[0], branches->first[1],
-                           TF_STR_NORMAL, true, &w->safe, w->from->n};
+                           0, TF_STR_NORMAL, true, &w->safe, w->from->n};
     for (;;) {
         level *at = &w->levels[depth];
         if (at->next == at->end) {
@@ -196,7 +285,7 @@ static bool walk_stay(safe_walk *w)
         bool deeper;
         if (++visits % VISITS_A_UNIT == 0 && !tf_run_spend(w->run))
             return false;
-        if (!visit(w, at, branch, depth, &deeper))
+        if (!visit(w, at, branch, &deeper))
             return false;
         depth += deeper;
     }
@@ -380,7 +469,8 @@ bool tf_walk_safe(tf_run *run, const tf_configuration *c, bool *done, tf_edits *
     const tf_strings *s = c->at;
     tokfsm_pack *pack = run->m->pack;
     safe_walk w = {.run = run, .from = c, .text = c->text, .edits = edits,
-                   .strings = tf_string_table()};
+                   .strings = tf_string_table(),
+                   .minimal = run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL};
     *done = false;
     if ((s->hard_names && c->literal == TF_ON) || pack->traces->n_befores == 0 ||
         (c->mode == TF_IN_NAME && (run->m->names_pair || tf_emitted_ahead(run->m, c))) ||

@@ -30,7 +30,7 @@ static const uint8_t in_groups[] =
     "\xE0\xE1\xE2\xE3\xE4\xE5\xE6\xE7\xE8\xE9\xEA\xEB\xEC\xED\xEE\xEF\xF0\xF1\xF2\xF3\xF4";
 
 /* Where each group begins in `in_groups`. */
-static const uint8_t first_of[TF_N_USED_GROUPS + 1] = {
+static const uint8_t first_of[TF_N_BYTE_GROUPS + 1] = {
     0, 10, 16, 36, 42, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80,
     81, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 95, 96, 126, 127, 128, 129, 130, 136,
     139, 140, 142, 143, 146, 147};
@@ -54,9 +54,29 @@ static uint64_t bit_of(uint8_t byte)
 uint64_t tf_groups_of(const uint8_t *bytes, uint32_t n)
 {
     uint64_t groups = 0;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         groups |= bit_of(bytes[i]);
+        if (tf_ends_separator(bytes, i + 1))
+            groups |= (uint64_t)1 << TF_GROUP_SEPARATORS;
+    }
     return groups;
+}
+
+bool tf_ends_separator(const uint8_t *bytes, uint32_t n)
+{
+    return n >= 3 && (bytes[n - 1] & 0xFEu) == 0xA8 && bytes[n - 2] == 0x80 && bytes[n - 3] == 0xE2;
+}
+
+/* Nodes that end a separator. */
+static void find_separators(const tf_trie *all, uint64_t *below)
+{
+    for (uint32_t lead = 1; lead < all->n_nodes; lead++)
+        for (uint32_t two = lead + 1; all->byte[lead] == 0xE2 && two < all->end[lead];
+             two = all->end[two])
+            for (uint32_t last = two + 1; all->byte[two] == 0x80 && last < all->end[two];
+                 last = all->end[last])
+                if ((all->byte[last] & 0xFEu) == 0xA8)
+                    below[last] |= (uint64_t)1 << TF_GROUP_SEPARATORS;
 }
 
 /* ---- what is in tokens and below nodes ---- */
@@ -77,9 +97,10 @@ static void find_tokens(const tokfsm_pack *pack, uint64_t *token)
 static void find_below(const tokfsm_pack *pack, uint64_t *below)
 {
     const tf_trie *all = &pack->all;
+    find_separators(all, below);
     for (uint32_t node = all->n_nodes; node-- > 1;) {
         uint8_t byte = all->byte[node];
-        below[node] = bit_of(byte);
+        below[node] |= bit_of(byte);
         if (byte == '"' || byte < ' ')
             continue; /* the string is over */
         for (uint32_t child = node + 1; child < all->end[node]; child = all->end[child])
