@@ -46,9 +46,9 @@ uint64_t tf_groups_never_raw(void)
     return TF_GROUP_BIT('"') | TF_GROUP_BIT('\\') | (uint64_t)1 << TF_GROUP_NEVER;
 }
 
-static uint64_t bit_of(uint8_t byte)
+static inline uint64_t bit_of(uint8_t byte)
 {
-    return tf_byte_group[byte] == TF_GROUP_NONE ? 0 : TF_GROUP_BIT(byte);
+    return tf_byte_group[byte] == TF_GROUP_NONE ? 0 : (uint64_t)1 << (tf_byte_group[byte] & 63u);
 }
 
 uint64_t tf_groups_of(const uint8_t *bytes, uint32_t n)
@@ -56,7 +56,7 @@ uint64_t tf_groups_of(const uint8_t *bytes, uint32_t n)
     uint64_t groups = 0;
     for (uint32_t i = 0; i < n; i++) {
         groups |= bit_of(bytes[i]);
-        if (tf_ends_separator(bytes, i + 1))
+        if ((bytes[i] & 0xFEu) == 0xA8 && tf_ends_separator(bytes, i + 1))
             groups |= (uint64_t)1 << TF_GROUP_SEPARATORS;
     }
     return groups;
@@ -65,18 +65,6 @@ uint64_t tf_groups_of(const uint8_t *bytes, uint32_t n)
 bool tf_ends_separator(const uint8_t *bytes, uint32_t n)
 {
     return n >= 3 && (bytes[n - 1] & 0xFEu) == 0xA8 && bytes[n - 2] == 0x80 && bytes[n - 3] == 0xE2;
-}
-
-/* Nodes that end a separator. */
-static void find_separators(const tf_trie *all, uint64_t *below)
-{
-    for (uint32_t lead = 1; lead < all->n_nodes; lead++)
-        for (uint32_t two = lead + 1; all->byte[lead] == 0xE2 && two < all->end[lead];
-             two = all->end[two])
-            for (uint32_t last = two + 1; all->byte[two] == 0x80 && last < all->end[two];
-                 last = all->end[last])
-                if ((all->byte[last] & 0xFEu) == 0xA8)
-                    below[last] |= (uint64_t)1 << TF_GROUP_SEPARATORS;
 }
 
 /* ---- what is in tokens and below nodes ---- */
@@ -93,40 +81,32 @@ static void find_tokens(const tokfsm_pack *pack, uint64_t *token)
     }
 }
 
-/* Backwards, so that what is below a node is known before it. */
-static void find_below(const tokfsm_pack *pack, uint64_t *below)
-{
-    const tf_trie *all = &pack->all;
-    find_separators(all, below);
-    for (uint32_t node = all->n_nodes; node-- > 1;) {
-        uint8_t byte = all->byte[node];
-        below[node] |= bit_of(byte);
-        if (byte == '"' || byte < ' ')
-            continue; /* the string is over */
-        for (uint32_t child = node + 1; child < all->end[node]; child = all->end[child])
-            below[node] |= below[child];
-    }
-    for (uint32_t child = 1; all->n_nodes > 0 && child < all->end[0]; child = all->end[child])
-        below[0] |= below[child];
-}
+static bool ends_string(uint8_t byte) { return byte == '"' || byte < ' '; }
 
-/* Characters from the root, then the most below. */
-static void find_chars(const tokfsm_pack *pack, uint8_t *chars)
+void tf_groups_below(const tokfsm_pack *pack, const uint32_t *parent, uint64_t *below,
+                     uint8_t *chars)
 {
     const tf_trie *all = &pack->all;
-    if (all->n_nodes > 0)
-        chars[0] = 0;
-    for (uint32_t node = 0; node < all->n_nodes; node++)
-        for (uint32_t child = node + 1; child < all->end[node]; child = all->end[child]) {
-            bool begins = tf_byte_group[all->byte[child]] != TF_GROUP_NONE;
-            chars[child] = (uint8_t)(chars[node] + (begins && chars[node] < 255));
-        }
-    for (uint32_t node = all->n_nodes; node-- > 0;) {
-        if (node > 0 && (all->byte[node] == '"' || all->byte[node] < ' '))
+    if (all->n_nodes == 0)
+        return;
+    below[0] = 0;
+    chars[0] = 0;
+    for (uint32_t node = 1; node < all->n_nodes; node++) {
+        uint32_t up = parent[node], far = up == 0 ? 0 : parent[up];
+        uint8_t byte = all->byte[node], n = chars[up];
+        below[node] = bit_of(byte);
+        if ((byte & 0xFEu) == 0xA8 && all->byte[up] == 0x80 && far != 0 && all->byte[far] == 0xE2)
+            below[node] |= (uint64_t)1 << TF_GROUP_SEPARATORS;
+        chars[node] = (uint8_t)(n + (tf_byte_group[byte] != TF_GROUP_NONE && n < 255));
+    }
+    /* Backwards, so that what is below a node is known before it is told on. */
+    for (uint32_t node = all->n_nodes; node-- > 1;) {
+        uint32_t up = parent[node];
+        if (up > 0 && ends_string(all->byte[up]))
             continue;
-        for (uint32_t child = node + 1; child < all->end[node]; child = all->end[child])
-            if (chars[child] > chars[node])
-                chars[node] = chars[child];
+        below[up] |= below[node];
+        if (chars[node] > chars[up])
+            chars[up] = chars[node];
     }
 }
 
@@ -145,7 +125,7 @@ static bool find_long(const tokfsm_pack *pack, const uint64_t *token, tf_arena *
             if ((token[id] & tf_groups_never_raw()) != 0)
                 continue;
             const uint8_t *bytes = tf_pack_token(pack, id, &n_bytes);
-            for (uint32_t i = 0; i < n_bytes; i++)
+            for (uint32_t i = 0; n_bytes > TF_LONG_CHARS && i < n_bytes; i++)
                 chars += tf_byte_group[bytes[i]] != TF_GROUP_NONE;
             if (chars <= TF_LONG_CHARS)
                 continue;
@@ -157,12 +137,6 @@ static bool find_long(const tokfsm_pack *pack, const uint64_t *token, tf_arena *
         groups->n_long = n;
     }
     return true;
-}
-
-void tf_groups_below(const tokfsm_pack *pack, uint64_t *below, uint8_t *chars)
-{
-    find_below(pack, below);
-    find_chars(pack, chars);
 }
 
 tokfsm_status tf_groups_make(tokfsm_pack *pack, tf_arena *arena, tf_groups *groups,

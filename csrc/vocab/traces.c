@@ -440,26 +440,40 @@ static tokfsm_status make_trie(trace_builder *b, trace_list *list, bool close, t
 static tokfsm_status make_branches(trace_builder *b, tf_branches *branches)
 {
     const tf_trie *trie = &b->pack->all;
-    uint32_t n = trie->n_nodes, used = 0;
+    uint32_t n = trie->n_nodes;
     uint32_t *first = tf_arena_take(b->arena, ((size_t)n + 1) * sizeof *first);
     tf_branch *items = tf_arena_take(b->arena, n * sizeof *items);
-    uint64_t *below = tf_arena_zero(&b->scratch, n * sizeof *below);
+    uint64_t *below = tf_arena_take(&b->scratch, n * sizeof *below);
+    uint32_t *parent = tf_arena_take(&b->scratch, n * sizeof *parent);
+    uint32_t *open = tf_arena_take(&b->scratch, ((size_t)trie->depth + 1) * sizeof *open);
     uint8_t *chars = tf_arena_take(&b->scratch, n);
-    if (first == NULL || items == NULL || below == NULL || chars == NULL)
+    if (first == NULL || items == NULL || below == NULL || parent == NULL || open == NULL ||
+        chars == NULL)
         return no_memory(b);
-    tf_groups_below(b->pack, below, chars);
-    for (uint32_t i = 0; i < n; i++) {
-        first[i] = used;
-        for (uint32_t child = i + 1; child < trie->end[i]; child = trie->end[child])
-            used++;
+    memset(first, 0, ((size_t)n + 1) * sizeof *first);
+    open[0] = 0;
+    for (uint32_t node = 1, depth = 0; node < n; node++) {
+        while (trie->end[open[depth]] <= node)
+            depth--;
+        parent[node] = open[depth];
+        first[open[depth] + 1]++; /* how many, until they are added up */
+        open[++depth] = node;
     }
-    first[n] = used;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t k = first[i];
-        for (uint32_t child = i + 1; child < trie->end[i]; child = trie->end[child])
-            items[k++] = (tf_branch){below[child], child, first[child], trie->first[child],
-                                     (uint16_t)(first[child + 1] - first[child]),
-                                     trie->byte[child], chars[child]};
+    for (uint32_t node = 0; node < n; node++)
+        first[node + 1] += first[node];
+    tf_groups_below(b->pack, parent, below, chars);
+    for (uint32_t node = 1; node < n; node++) {
+        /* In the order of nodes, which is that of bytes: the next of its parent's. */
+        uint32_t k = first[parent[node]]++;
+        items[k] = (tf_branch){below[node], node, 0, trie->first[node], 0, trie->byte[node],
+                               chars[node]};
+    }
+    for (uint32_t node = n; node-- > 0;) /* back to where they begin */
+        first[node + 1] = first[node];
+    first[0] = 0;
+    for (uint32_t k = 0; k + 1 < n; k++) {
+        items[k].children = first[items[k].node];
+        items[k].n_children = (uint16_t)(first[items[k].node + 1] - first[items[k].node]);
     }
     *branches = (tf_branches){items, first};
     return tf_spend_n(b->budget, n, b->err);
