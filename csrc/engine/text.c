@@ -6,6 +6,14 @@ bool tf_text_append(tf_run *run, const tf_text **text, const uint8_t *bytes, uin
     if (n == 0)
         return true;
     tf_text *node = tf_arena_take(run->arena, sizeof *node);
+    if (node != NULL && !borrowed && n > sizeof node->bytes) {
+        uint8_t *kept = tf_arena_take(run->arena, n);
+        if (kept != NULL)
+            memcpy(kept, bytes, n);
+        bytes = kept;
+        borrowed = true;
+        node = kept == NULL ? NULL : node;
+    }
     if (node == NULL) {
         run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a name");
         return false;
