@@ -6,6 +6,7 @@ enum {
     MOST_STATES = 64,
     MOST_CHARS = TF_LONG_CHARS, /* nearly all tokens are as short */
     MOST_LIMITED = 160, /* ... and where lengths matter, no token is longer than looked at */
+    MOST_INSIDE = 16,
     FAR_CHARS = 8    /* characters that are safe for so long stay so, with a limit */
 };
 
@@ -19,6 +20,9 @@ typedef struct looking {
     bool full; /* a state had no room */
     bool live, dead; /* of the group looked at */
     bool only_live;  /* its states are not wanted */
+    /* Places inside a character that were looked on from, in this group. */
+    struct { const tf_content_state *state; uint8_t sub; } inside[MOST_INSIDE];
+    uint32_t n_inside;
 } looking;
 
 static bool is_live(const looking *l, const tf_content_state *state)
@@ -46,7 +50,26 @@ static void reach(looking *l, const tf_content_state *state)
     l->via[i] |= l->bit;
 }
 
-/* The bytes low .. high of which `sub` takes a next one; at most three deep, as UTF-8 is. */
+/* Whether the place was looked on from; where a special character begins so, not all was. */
+static bool known_inside(looking *l, const tf_content_state *state, uint8_t sub,
+                         const uint8_t *bytes, uint32_t n)
+{
+    static const uint8_t starts[][2] = {{0xE1, 0x9A}, {0xE2, 0x80}, {0xE2, 0x81}, {0xE3, 0x80},
+                                        {0xEF, 0xBB}};
+    for (uint32_t i = 0; n == 2 && i < sizeof starts / sizeof *starts; i++)
+        if (memcmp(starts[i], bytes, 2) == 0)
+            return false;
+    for (uint32_t i = 0; i < l->n_inside; i++)
+        if (l->inside[i].state == state && l->inside[i].sub == sub)
+            return true;
+    if (l->n_inside < MOST_INSIDE) {
+        l->inside[l->n_inside].state = state;
+        l->inside[l->n_inside++].sub = sub;
+    }
+    return false;
+}
+
+/* The bytes that `sub` takes next; at most three deep, as UTF-8 is. */
 static void look_on(looking *l, const tf_content_state *state, uint8_t sub, const uint8_t *before,
                     uint32_t n)
 {
@@ -57,31 +80,35 @@ static void look_on(looking *l, const tf_content_state *state, uint8_t sub, cons
     uint8_t last_sub = TF_STR_DEAD;
     for (uint32_t byte = 0x80; byte < 0xC0; byte++) {
         uint32_t class = state->content->byte_class[byte];
-        bytes[n] = (uint8_t)byte;
-        if (tf_ends_separator(bytes, n + 1))
-            continue; /* a group of its own */
         if (next_sub[byte] == TF_STR_DEAD || (class == last_class && next_sub[byte] == last_sub))
             continue;
+        bytes[n] = (uint8_t)byte;
+        if (next_sub[byte] == TF_STR_NORMAL && tf_special_group(bytes, n + 1) != TF_GROUP_NONE)
+            continue; /* in a group of its own */
         last_class = class;
         last_sub = next_sub[byte];
         const tf_content_state *next = tf_content_step(l->run, state, (uint8_t)byte);
         if (!is_live(l, next))
             l->dead = true;
-        else if (last_sub != TF_STR_NORMAL)
-            look_on(l, next, last_sub, bytes, n + 1);
-        else
+        else if (last_sub != TF_STR_NORMAL) {
+            if (!known_inside(l, next, last_sub, bytes, n + 1))
+                look_on(l, next, last_sub, bytes, n + 1);
+        } else
             reach(l, next);
     }
 }
 
-static void look_at_separators(looking *l, const tf_content_state *state)
+static void look_at_specials(looking *l, const tf_content_state *state, uint32_t group)
 {
-    static const uint8_t bytes[2][3] = {{0xE2, 0x80, 0xA8}, {0xE2, 0x80, 0xA9}};
+    const uint8_t *bytes;
+    uint8_t of;
     l->live = l->dead = false;
-    for (uint32_t k = 0; k < 2; k++) {
+    for (uint32_t k = 0; (bytes = tf_special_char(k, &of)) != NULL; k++) {
         const tf_content_state *next = state;
-        for (uint32_t i = 0; i < 3 && next != NULL; i++)
-            next = tf_content_step(l->run, next, bytes[k][i]);
+        if (of != group)
+            continue;
+        for (uint32_t i = bytes[0] == 0; i < 3 && next != NULL; i++)
+            next = tf_content_step(l->run, next, bytes[i]);
         if (is_live(l, next))
             reach(l, next);
         else
@@ -95,6 +122,7 @@ static void look_at(looking *l, const tf_content_state *state, uint32_t group)
     uint32_t n = tf_group_bytes(group, &bytes), last_class = UINT32_MAX;
     uint8_t last_sub = TF_STR_DEAD;
     l->live = l->dead = false;
+    l->n_inside = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t class = state->content->byte_class[bytes[i]];
         uint8_t sub = tf_string_table()[TF_STR_NORMAL][bytes[i]];
@@ -132,8 +160,8 @@ static bool look_round(looking *l, uint32_t state, uint64_t which, bool only_liv
         l->bit = (uint64_t)1 << g;
         if ((which & l->bit) == 0)
             continue;
-        if (g == TF_GROUP_SEPARATORS)
-            look_at_separators(l, l->states[state]);
+        if (g >= TF_N_BYTE_GROUPS)
+            look_at_specials(l, l->states[state], g);
         else
             look_at(l, l->states[state], g);
         if (!tf_run_spend(l->run) || l->run->call.status != TOKFSM_OK)
@@ -156,6 +184,17 @@ typedef struct tf_safe_note {
 static uint32_t within_lengths(const tf_wanted *wanted, const tf_content_state *const *states,
                                uint32_t n, uint32_t most)
 {
+    if (wanted->only != TF_NONE && wanted->c->n + 1 >= wanted->only_first) {
+        for (uint32_t i = 0; i < n; i++) {
+            if (states[i] == NULL || states[i]->lengths == NULL)
+                continue;
+            uint64_t shortest = states[i]->lengths[wanted->only]->shortest;
+            uint64_t rest = wanted->c->n + shortest;
+            rest = shortest != UINT64_MAX && rest <= wanted->only_last ? wanted->only_last - rest : 0;
+            most = rest < most ? (uint32_t)rest : most;
+        }
+        return most;
+    }
     for (uint32_t chars = 1; chars <= most; chars++)
         for (uint32_t i = 0; i < n; i++)
             if (states[i] != NULL && !tf_wanted_live(wanted, states[i], wanted->c->n + chars))
@@ -230,10 +269,11 @@ bool tf_wanted_of(tf_run *run, const tf_configuration *c, tf_wanted *wanted)
         for (uint32_t j = 0; at->language != NULL && j < c->value->n; j++)
             if (tf_word_bit(alive, j) && at->language[j] != TF_NONE) {
                 tf_word_set(wanted->words.words, at->language[j]);
-                wanted->only = n_asked++ == 0 && i == 0 ? at->language[j] : TF_NONE;
+                wanted->only = n_asked++ == 0 ? at->language[j] : TF_NONE;
+                wanted->only_first = at->from;
+                wanted->only_last = tf_break_last(s, i);
             }
     }
-    wanted->only_last = tf_break_last(s, 0);
     return true;
 }
 
@@ -304,6 +344,12 @@ bool tf_safe_of(tf_run *run, const tf_wanted *wanted, tf_safe *safe)
     }
     if (inside == 0 || chars == 0)
         inside = chars = 0;
+    /* A lead byte by itself can begin a special character. */
+    if ((live_any >> TF_GROUP_SEPARATORS & 1u) != 0)
+        live_any |= TF_GROUP_BIT(0xE2);
+    if ((live_any >> TF_GROUP_SPACES & 1u) != 0)
+        live_any |= TF_GROUP_BIT(0xC2) | TF_GROUP_BIT(0xE1) | TF_GROUP_BIT(0xE2) |
+                    TF_GROUP_BIT(0xE3) | TF_GROUP_BIT(0xEF);
     /* Any of them can be written by an escape, too. */
     *safe = (tf_safe){inside, (live_any & ~inside) | TF_GROUP_BIT('\\'), chars, hard};
     keep(run->m, &l, safe);

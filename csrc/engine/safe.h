@@ -23,9 +23,9 @@ typedef struct tf_wanted {
     const tf_configuration *c; /* of the string or name */
     uint32_t n_words;
     bool limited; /* lengths matter */
-    uint32_t only;      /* of the words, where there is but one language, asked for from the first
-                           character on; TF_NONE: more */
-    uint64_t only_last; /* its greatest length */
+    uint32_t only; /* of the words, where there is but one language, asked for in one span of
+                      lengths; TF_NONE: more */
+    uint64_t only_first, only_last; /* the span */
     tf_scratch_words words;
 } tf_wanted;
 
@@ -41,7 +41,7 @@ static inline bool tf_wanted_live(const tf_wanted *wanted, const tf_content_stat
         return false;
     if (!wanted->limited)
         return true;
-    if (wanted->only != TF_NONE && state->lengths != NULL)
+    if (wanted->only != TF_NONE && state->lengths != NULL && n >= wanted->only_first)
         return n - state->inside + state->lengths[wanted->only]->shortest <= wanted->only_last;
     return tf_content_live(wanted->c, state, n);
 }

@@ -235,11 +235,11 @@ static inline bool visit(safe_walk *w, level *here, const tf_branch *branch, boo
             return true;
         safe = NULL;
     }
-    if (safe != NULL && (byte & 0xFEu) == 0xA8 && here->sub == TF_STR_C1) {
+    if (safe != NULL && here->sub == TF_STR_C1) {
         w->path[here->n_path] = byte;
-        if (tf_ends_separator(w->path, here->n_path + 1) &&
-            (safe->inside >> TF_GROUP_SEPARATORS & 1u) == 0) {
-            if ((safe->leaving >> TF_GROUP_SEPARATORS & 1u) == 0)
+        uint8_t special = tf_special_group(w->path, here->n_path + 1);
+        if (special != TF_GROUP_NONE && (safe->inside >> special & 1u) == 0) {
+            if ((safe->leaving >> special & 1u) == 0)
                 return true;
             safe = NULL;
         }

@@ -56,15 +56,55 @@ uint64_t tf_groups_of(const uint8_t *bytes, uint32_t n)
     uint64_t groups = 0;
     for (uint32_t i = 0; i < n; i++) {
         groups |= bit_of(bytes[i]);
-        if ((bytes[i] & 0xFEu) == 0xA8 && tf_ends_separator(bytes, i + 1))
-            groups |= (uint64_t)1 << TF_GROUP_SEPARATORS;
+        if (bytes[i] >= 0x80 && tf_special_group(bytes, i + 1) != TF_GROUP_NONE)
+            groups |= (uint64_t)1 << tf_special_group(bytes, i + 1);
     }
     return groups;
 }
 
-bool tf_ends_separator(const uint8_t *bytes, uint32_t n)
+/* ECMA-262 12.2 WhiteSpace and 12.3 LineTerminator, beyond ASCII. */
+static const uint8_t specials[][4] = {
+    {0xE2, 0x80, 0xA8, TF_GROUP_SEPARATORS}, {0xE2, 0x80, 0xA9, TF_GROUP_SEPARATORS},
+    {0, 0xC2, 0xA0, TF_GROUP_SPACES},        {0xE1, 0x9A, 0x80, TF_GROUP_SPACES},
+    {0xE2, 0x80, 0x80, TF_GROUP_SPACES},     {0xE2, 0x80, 0x81, TF_GROUP_SPACES},
+    {0xE2, 0x80, 0x82, TF_GROUP_SPACES},     {0xE2, 0x80, 0x83, TF_GROUP_SPACES},
+    {0xE2, 0x80, 0x84, TF_GROUP_SPACES},     {0xE2, 0x80, 0x85, TF_GROUP_SPACES},
+    {0xE2, 0x80, 0x86, TF_GROUP_SPACES},     {0xE2, 0x80, 0x87, TF_GROUP_SPACES},
+    {0xE2, 0x80, 0x88, TF_GROUP_SPACES},     {0xE2, 0x80, 0x89, TF_GROUP_SPACES},
+    {0xE2, 0x80, 0x8A, TF_GROUP_SPACES},     {0xE2, 0x80, 0xAF, TF_GROUP_SPACES},
+    {0xE2, 0x81, 0x9F, TF_GROUP_SPACES},     {0xE3, 0x80, 0x80, TF_GROUP_SPACES},
+    {0xEF, 0xBB, 0xBF, TF_GROUP_SPACES}};
+
+const uint8_t *tf_special_char(uint32_t i, uint8_t *group)
 {
-    return n >= 3 && (bytes[n - 1] & 0xFEu) == 0xA8 && bytes[n - 2] == 0x80 && bytes[n - 3] == 0xE2;
+    if (i == sizeof specials / sizeof *specials)
+        return NULL;
+    *group = specials[i][3];
+    return specials[i];
+}
+
+uint8_t tf_special_group(const uint8_t *bytes, uint32_t n)
+{
+    if (n < 2)
+        return TF_GROUP_NONE;
+    const uint8_t *end = bytes + n;
+    if (end[-2] == 0xC2)
+        return end[-1] == 0xA0 ? TF_GROUP_SPACES : TF_GROUP_NONE;
+    if (n < 3)
+        return TF_GROUP_NONE;
+    switch (end[-3]) {
+    case 0xE2:
+        if (end[-2] == 0x80 && (end[-1] == 0xA8 || end[-1] == 0xA9))
+            return TF_GROUP_SEPARATORS;
+        if (end[-2] == 0x80 ? end[-1] <= 0x8A || end[-1] == 0xAF
+                            : end[-2] == 0x81 && end[-1] == 0x9F)
+            return TF_GROUP_SPACES;
+        return TF_GROUP_NONE;
+    case 0xE1: return end[-2] == 0x9A && end[-1] == 0x80 ? TF_GROUP_SPACES : TF_GROUP_NONE;
+    case 0xE3: return end[-2] == 0x80 && end[-1] == 0x80 ? TF_GROUP_SPACES : TF_GROUP_NONE;
+    case 0xEF: return end[-2] == 0xBB && end[-1] == 0xBF ? TF_GROUP_SPACES : TF_GROUP_NONE;
+    default: return TF_GROUP_NONE;
+    }
 }
 
 /* ---- what is in tokens and below nodes ---- */
@@ -95,8 +135,12 @@ void tf_groups_below(const tokfsm_pack *pack, const uint32_t *parent, uint64_t *
         uint32_t up = parent[node], far = up == 0 ? 0 : parent[up];
         uint8_t byte = all->byte[node], n = chars[up];
         below[node] = bit_of(byte);
-        if ((byte & 0xFEu) == 0xA8 && all->byte[up] == 0x80 && far != 0 && all->byte[far] == 0xE2)
-            below[node] |= (uint64_t)1 << TF_GROUP_SEPARATORS;
+        if (byte >= 0x80 && byte < 0xC0 && up != 0) {
+            const uint8_t last[3] = {all->byte[far], all->byte[up], byte};
+            uint8_t group = far == 0 ? tf_special_group(last + 1, 2) : tf_special_group(last, 3);
+            if (group != TF_GROUP_NONE)
+                below[node] |= (uint64_t)1 << group;
+        }
         chars[node] = (uint8_t)(n + (tf_byte_group[byte] != TF_GROUP_NONE && n < 255));
     }
     /* Backwards, so that what is below a node is known before it is told on. */

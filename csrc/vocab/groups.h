@@ -2,7 +2,8 @@
  * Bytes in 64 groups, so that what occurs in a token, or below a node of the trie, is one word:
  * the letters and digits that patterns keep together are one group, all other ASCII characters
  * one each; a character beyond ASCII is in the group of its lead byte, and its other bytes are
- * in none. U+2028 and U+2029, which the dot of a pattern leaves out, are in one more.
+ * in none. What patterns tell apart from its neighbours is in groups of its own: U+2028 and U+2029,
+ * which the dot leaves out, and the other white space beyond ASCII that \s means.
  *
  * Made in memory with the traces. Rows of tokens by groups are made on first use and kept.
  */
@@ -13,12 +14,15 @@
 
 enum { TF_GROUP_BUCKETS = 128, TF_LONG_CHARS = 16 };
 enum { TF_GROUP_NEVER = 63, TF_GROUP_NONE = 64, TF_N_BYTE_GROUPS = 51,
-       TF_GROUP_SEPARATORS = 51, TF_N_USED_GROUPS = 52 };
+       TF_GROUP_SEPARATORS = 51, TF_GROUP_SPACES = 52, TF_N_USED_GROUPS = 53 };
 extern const uint8_t tf_byte_group[256];
 /* Groups of the characters in n bytes of a string. */
 uint64_t tf_groups_of(const uint8_t *bytes, uint32_t n);
-/* Whether the last of n bytes ends U+2028 or U+2029. */
-bool tf_ends_separator(const uint8_t *bytes, uint32_t n);
+/* TF_GROUP_SEPARATORS or TF_GROUP_SPACES where the last of n bytes ends such a character, else
+   TF_GROUP_NONE. */
+uint8_t tf_special_group(const uint8_t *bytes, uint32_t n);
+/* The i-th character of these two groups, in 3 bytes or, then 0 comes first, 2; NULL: no more. */
+const uint8_t *tf_special_char(uint32_t i, uint8_t *group);
 /* The bytes of a group below TF_N_BYTE_GROUPS, ascending. */
 uint32_t tf_group_bytes(uint32_t group, const uint8_t **bytes);
 #define TF_GROUP_BIT(byte) ((uint64_t)1 << tf_byte_group[(uint8_t)(byte)])
