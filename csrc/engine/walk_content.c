@@ -79,7 +79,7 @@ static bool place(content_walk *w, uint32_t depth, uint8_t byte, tf_configuratio
     if (kept == NULL)
         return no_memory(w->run);
     memcpy(kept, w->path, depth);
-    return tf_text_add(w->run, c, kept, depth);
+    return tf_text_append(w->run, &c->text, kept, depth, true);
 }
 
 static bool is_live(content_walk *w, uint32_t depth)

@@ -60,7 +60,7 @@ static bool place(safe_walk *w, const tf_content_state *state, uint8_t sub, uint
     if (kept == NULL)
         return no_memory(w->run);
     memcpy(kept, bytes, n);
-    return tf_text_add(w->run, c, kept, n);
+    return tf_text_append(w->run, &c->text, kept, n, true);
 }
 
 /* ---- tokens that stay ---- */
