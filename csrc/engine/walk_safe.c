@@ -120,7 +120,9 @@ static inline bool visit(safe_walk *w, level *here, uint8_t byte, uint32_t node,
     }
     if (safe && group != TF_GROUP_NONE) {
         safe = (w->safe.inside >> group & 1u) != 0;
-        if (!safe && (w->safe.leaving >> group & 1u) == 0)
+        /* What leaves the safe ones is known for as long as any number of them is looked at. */
+        if (!safe && (w->safe.leaving >> group & 1u) == 0 &&
+            (w->safe.hard || here->n - w->from->n < w->safe.most))
             return true;
     }
     if (safe && is_covered(w, node))
@@ -165,7 +167,7 @@ static bool walk_stay(safe_walk *w)
     }
 }
 
-/* Tokens of safe characters alone, but more of them than are known to be safe. */
+/* Tokens of more characters than are known to be safe, and none that is known to leave these. */
 static bool walk_long(safe_walk *w)
 {
     tf_run *run = w->run;
@@ -175,8 +177,8 @@ static bool walk_long(safe_walk *w)
         return true;
     for (uint32_t i = 0; i < groups->n_long; i++) {
         uint32_t n, id = groups->long_tokens[i];
-        if ((groups->token[id] & ~w->safe.inside) != 0)
-            continue;
+        if ((groups->token[id] & w->safe.leaving) != 0)
+            continue; /* walked before */
         const uint8_t *bytes = tf_pack_token(pack, id, &n);
         const tf_content_state *state = w->from->content;
         uint64_t chars = w->from->n;
