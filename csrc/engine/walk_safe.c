@@ -230,8 +230,10 @@ static inline bool visit(safe_walk *w, level *here, const tf_branch *branch, boo
     } else if (byte == '"' || byte < ' ') {
         return true; /* closes, by itself; or no string has it */
     }
+    /* What leaves the safe ones is known for as long as any number of them is looked at. */
+    const bool known = safe != NULL && (safe->hard || here->n - here->since < safe->most);
     if (safe != NULL && group != TF_GROUP_NONE && (safe->inside >> group & 1u) == 0) {
-        if ((safe->leaving >> group & 1u) == 0)
+        if (known && (safe->leaving >> group & 1u) == 0)
             return true;
         safe = NULL;
     }
@@ -239,7 +241,7 @@ static inline bool visit(safe_walk *w, level *here, const tf_branch *branch, boo
         w->path[here->n_path] = byte;
         uint8_t special = tf_special_group(w->path, here->n_path + 1);
         if (special != TF_GROUP_NONE && (safe->inside >> special & 1u) == 0) {
-            if ((safe->leaving >> special & 1u) == 0)
+            if (known && (safe->leaving >> special & 1u) == 0)
                 return true;
             safe = NULL;
         }
@@ -291,7 +293,7 @@ static bool walk_stay(safe_walk *w)
     }
 }
 
-/* Tokens of safe characters alone, but more of them than are known to be safe. */
+/* Tokens of more characters than are known to be safe, and none that is known to leave these. */
 static bool walk_long(safe_walk *w)
 {
     tf_run *run = w->run;
@@ -301,8 +303,8 @@ static bool walk_long(safe_walk *w)
         return true;
     for (uint32_t i = 0; i < groups->n_long; i++) {
         uint32_t n, id = groups->long_tokens[i];
-        if ((groups->token[id] & ~w->safe.inside) != 0)
-            continue;
+        if ((groups->token[id] & w->safe.leaving) != 0)
+            continue; /* walked before */
         const uint8_t *bytes = tf_pack_token(pack, id, &n);
         const tf_content_state *state = w->from->content;
         uint64_t chars = w->from->n;
