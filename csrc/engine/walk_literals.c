@@ -111,6 +111,19 @@ static bool next_place(literal_walk *w, level *at, level *to)
     return false;
 }
 
+/*
+ * A token spells the whole of a literal that may not be meant: whether the string can still become
+ * another one. Where it has no room for more it cannot.
+ */
+static bool goes_on(literal_walk *w, const level *at)
+{
+    tf_configuration c = *w->from;
+    for (uint32_t i = w->from->pos; i < at->pos; i++)
+        if (!tf_step(w->run, &c, w->literals[at->low].spelled[i]))
+            return false;
+    return true;
+}
+
 /* What ends at a place, and the tokens that end there. */
 static bool arrive(literal_walk *w, level *at)
 {
@@ -121,7 +134,16 @@ static bool arrive(literal_walk *w, level *at)
         if (first < end && !tf_ids_add(&w->edits->set, run->arena, trie->ids + first, end - first))
             return no_memory(run);
     }
-    if (at->low < at->high && w->literals[at->low].n_spelled == at->pos) {
+    bool ends = at->low < at->high && w->literals[at->low].n_spelled == at->pos;
+    if (ends && at->node != 0 && w->beside != TF_BESIDE_NOTHING && !any_open(w, at->low, at->high)) {
+        uint32_t first = trie->first[at->node], end = trie->first[at->node + 1];
+        if (first < end && !goes_on(w, at) &&
+            !tf_ids_add(&w->edits->cleared, run->arena, trie->ids + first, end - first))
+            return no_memory(run);
+        if (run->call.status != TOKFSM_OK)
+            return false;
+    }
+    if (ends) {
         at->next = at->low + 1;
         return close_at(w, at->node, at->low);
     }
