@@ -52,20 +52,40 @@ void tf_string_rest_costs(const uint64_t byte_set[4], bool minimal, uint32_t cos
 
 /* ---- tokens that close a string ---- */
 
+static uint32_t skip_space(const uint8_t *bytes, uint32_t n, uint32_t at)
+{
+    while (at < n && (bytes[at] == ' ' || (bytes[at] >= '\t' && bytes[at] <= '\r')))
+        at++;
+    return at;
+}
+
+/* `":…,"…":` or, the last name at the token's end, `":…,"…"`. Whether a quote is one in the text
+   depends on where the token begins, so each counts. */
+static bool holds_two_names(const uint8_t *bytes, uint32_t n)
+{
+    enum { IN_FIRST, BETWEEN, IN_SECOND } at = IN_FIRST;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t next = skip_space(bytes, n, i + 1);
+        if (bytes[i] == ',' && at == BETWEEN && next < n && bytes[next] == '"') {
+            at = IN_SECOND;
+            i = next;
+        } else if (bytes[i] == '"' && at == IN_FIRST && next < n && bytes[next] == ':') {
+            at = BETWEEN;
+        } else if (bytes[i] == '"' && at == IN_SECOND && (next == n || bytes[next] == ':')) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool find_names_pair(const tokfsm_pack *pack)
 {
-    /* `":…,"…":` at the least: three quotes, two colons and a comma. */
     const tf_trie *quote = &pack->quote;
     uint32_t n = quote->n_nodes == 0 ? 0 : quote->first[quote->n_nodes];
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t n_bytes, quotes = 0, colons = 0, commas = 0;
+        uint32_t n_bytes;
         const uint8_t *bytes = tf_pack_token(pack, quote->ids[i], &n_bytes);
-        for (uint32_t k = 0; k < n_bytes; k++) {
-            quotes += bytes[k] == '"';
-            colons += bytes[k] == ':';
-            commas += bytes[k] == ',';
-        }
-        if (quotes >= 3 && colons >= 2 && commas >= 1)
+        if (holds_two_names(bytes, n_bytes))
             return true;
     }
     return false;
