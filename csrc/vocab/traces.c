@@ -295,6 +295,54 @@ static tokfsm_status list_befores(trace_builder *b, uint16_t *before_of)
     return TOKFSM_OK;
 }
 
+/* All whole strings of bytes that begin outside of one. */
+static void note_wholes(tf_spelled *whole, const uint8_t *bytes, uint32_t n)
+{
+    const uint8_t(*table)[256] = tf_string_table();
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t start = i + 1;
+        uint8_t state = TF_STR_NORMAL;
+        if (bytes[i] != '"')
+            continue;
+        while (++i < n && state < TF_N_STR && (state = table[state][bytes[i]]) < TF_N_STR)
+            ;
+        if (i < n && state == TF_STR_CLOSE)
+            note_spelled(whole, bytes + start, i - start);
+    }
+}
+
+/* The whole strings of tokens that no trace has: begun inside a literal, a character or an escape. */
+static void note_untraced(trace_builder *b, const uint8_t *bytes, uint32_t n)
+{
+    static const char *const RESTS[] = {"alse", "lse", "se", "rue", "ue", "e", "ull", "ll", "l"};
+    const uint8_t(*table)[256] = tf_string_table();
+    tf_spelled *whole = &b->pack->traces->whole;
+    uint8_t state[TF_N_STR];
+    bool alive = true;
+    const uint8_t *first = memchr(bytes, '"', n);
+    if (first == NULL || memchr(first + 1, '"', n - (uint32_t)(first + 1 - bytes)) == NULL)
+        return;
+    for (uint32_t k = 0; k < sizeof RESTS / sizeof *RESTS; k++) {
+        uint32_t length = (uint32_t)strlen(RESTS[k]);
+        if (n > length && memcmp(bytes, RESTS[k], length) == 0 &&
+            tf_json_follows_structure(bytes + length, n - length, b->bytes))
+            note_wholes(whole, bytes + length, n - length);
+    }
+    for (uint8_t s = 0; s < TF_N_STR; s++)
+        state[s] = s;
+    for (uint32_t i = 0; i < n && alive; i++) {
+        bool closes = false;
+        alive = false;
+        for (uint32_t s = 0; s < TF_N_STR; s++) {
+            state[s] = state[s] < TF_N_STR ? table[state[s]][bytes[i]] : (uint8_t)TF_STR_DEAD;
+            closes |= state[s] == TF_STR_CLOSE;
+            alive |= state[s] < TF_N_STR;
+        }
+        if (closes && tf_json_follows_string(bytes + i + 1, n - i - 1, b->bytes))
+            note_wholes(whole, bytes + i + 1, n - i - 1);
+    }
+}
+
 static tokfsm_status list_tokens(trace_builder *b)
 {
     for (uint32_t id = 0; id < b->pack->vocab_size; id++) {
@@ -303,6 +351,7 @@ static tokfsm_status list_tokens(trace_builder *b)
         trace_item item = {.id = id};
         if (n == 0)
             continue;
+        note_untraced(b, bytes, n);
         if (may_be_structure(bytes, n) && tf_json_follows_structure(bytes, n, b->bytes))
             TF_TRY(add(b, TF_TRACE_STRUCTURE, item, bytes, n));
         if (is_number_byte(*bytes) && tf_json_follows_number(bytes, n, b->bytes))
