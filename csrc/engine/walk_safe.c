@@ -211,6 +211,13 @@ static bool visit_escaped(safe_walk *w, level *here, const tf_branch *branch, bo
     return add_ids(w, branch->ids, ids_end(w, branch));
 }
 
+/* Whether nothing goes on with a character of the group, none of the safe ones, after so many of
+   these: what leaves them is not known for more than were looked at. */
+static inline bool leads_nowhere(const tf_safe *safe, uint32_t group, uint64_t n)
+{
+    return (safe->leaving >> group & 1u) == 0 && (safe->hard || n < safe->most);
+}
+
 /* One node; *deeper: its children come next. */
 static inline bool visit(safe_walk *w, level *here, const tf_branch *branch, bool *deeper)
 {
@@ -231,7 +238,7 @@ static inline bool visit(safe_walk *w, level *here, const tf_branch *branch, boo
         return true; /* closes, by itself; or no string has it */
     }
     if (safe != NULL && group != TF_GROUP_NONE && (safe->inside >> group & 1u) == 0) {
-        if ((safe->leaving >> group & 1u) == 0)
+        if (leads_nowhere(safe, group, here->n - here->since))
             return true;
         safe = NULL;
     }
@@ -239,7 +246,7 @@ static inline bool visit(safe_walk *w, level *here, const tf_branch *branch, boo
         w->path[here->n_path] = byte;
         if (tf_ends_separator(w->path, here->n_path + 1) &&
             (safe->inside >> TF_GROUP_SEPARATORS & 1u) == 0) {
-            if ((safe->leaving >> TF_GROUP_SEPARATORS & 1u) == 0)
+            if (leads_nowhere(safe, TF_GROUP_SEPARATORS, here->n - 1 - here->since))
                 return true;
             safe = NULL;
         }
@@ -291,7 +298,7 @@ static bool walk_stay(safe_walk *w)
     }
 }
 
-/* Tokens of safe characters alone, but more of them than are known to be safe. */
+/* Tokens of more characters than are known to be safe, and none that is known to leave these. */
 static bool walk_long(safe_walk *w)
 {
     tf_run *run = w->run;
@@ -301,8 +308,8 @@ static bool walk_long(safe_walk *w)
         return true;
     for (uint32_t i = 0; i < groups->n_long; i++) {
         uint32_t n, id = groups->long_tokens[i];
-        if ((groups->token[id] & ~w->safe.inside) != 0)
-            continue;
+        if ((groups->token[id] & w->safe.leaving) != 0)
+            continue; /* walked before */
         const uint8_t *bytes = tf_pack_token(pack, id, &n);
         const tf_content_state *state = w->from->content;
         uint64_t chars = w->from->n;
