@@ -147,6 +147,7 @@ static bool look_round(looking *l, uint32_t state, uint64_t which, bool only_liv
 /* What was found for a state, lengths aside. */
 typedef struct tf_safe_note {
     tf_safe safe;
+    uint32_t known; /* characters after which all states are among these */
     uint32_t n;
     const tf_content_state *const *states; /* that safe characters lead to; some may be NULL */
     uint64_t words[];                      /* the languages asked for */
@@ -164,12 +165,13 @@ static uint32_t within_lengths(const tf_wanted *wanted, const tf_content_state *
 }
 
 static void limit(const tf_wanted *wanted, const tf_content_state *const *states, uint32_t n,
-                  tf_safe *safe)
+                  uint32_t known, tf_safe *safe)
 {
     if (!wanted->limited || safe->inside == 0)
         return;
-    uint32_t most = within_lengths(wanted, states, n,
-                                   safe->most < MOST_LIMITED ? safe->most : MOST_LIMITED);
+    if (safe->most < known)
+        known = safe->most;
+    uint32_t most = within_lengths(wanted, states, n, known < MOST_LIMITED ? known : MOST_LIMITED);
     safe->hard = safe->hard && most == safe->most;
     safe->most = most;
     if (most == 0) {
@@ -178,7 +180,7 @@ static void limit(const tf_wanted *wanted, const tf_content_state *const *states
     }
 }
 
-static void keep(tf_machine *m, const looking *l, const tf_safe *safe)
+static void keep(tf_machine *m, const looking *l, uint32_t known, const tf_safe *safe)
 {
     tf_content_state *state = (tf_content_state *)(uintptr_t)l->wanted->c->content;
     const tf_safe_note *none = NULL;
@@ -191,6 +193,7 @@ static void keep(tf_machine *m, const looking *l, const tf_safe *safe)
     const tf_content_state **states =
         (const tf_content_state **)(void *)((char *)(note + 1) + n_words);
     note->safe = *safe;
+    note->known = known;
     note->n = l->n;
     note->states = states;
     memcpy(note->words, l->wanted->words.words, n_words);
@@ -243,14 +246,14 @@ bool tf_safe_of(tf_run *run, const tf_wanted *wanted, tf_safe *safe)
     const uint64_t every =
         ~tf_groups_never_raw() & (((uint64_t)1 << TF_N_USED_GROUPS) - 1);
     uint64_t inside = every, live_any = 0;
-    uint32_t chars = 0, from = 0;
+    uint32_t chars = 0, from = 0, known = UINT32_MAX;
     bool hard = false;
     tf_content_state *start = (tf_content_state *)(uintptr_t)wanted->c->content;
     const tf_safe_note *note = atomic_load_explicit(&start->safe, memory_order_acquire);
     if (note != NULL && memcmp(note->words, wanted->words.words,
                                wanted->n_words * sizeof *note->words) == 0) {
         *safe = note->safe;
-        limit(wanted, note->states, note->n, safe);
+        limit(wanted, note->states, note->n, note->known, safe);
         return true;
     }
     for (;; chars++) {
@@ -297,7 +300,7 @@ bool tf_safe_of(tf_run *run, const tf_wanted *wanted, tf_safe *safe)
         if (inside == 0)
             break;
         if (l.full) { /* what follows the states without room is not known */
-            chars++;
+            known = chars++;
             break;
         }
         from = end;
@@ -306,7 +309,7 @@ bool tf_safe_of(tf_run *run, const tf_wanted *wanted, tf_safe *safe)
         inside = chars = 0;
     /* Any of them can be written by an escape, too. */
     *safe = (tf_safe){inside, (live_any & ~inside) | TF_GROUP_BIT('\\'), chars, hard};
-    keep(run->m, &l, safe);
-    limit(wanted, l.states, l.n, safe);
+    keep(run->m, &l, known, safe);
+    limit(wanted, l.states, l.n, known, safe);
     return true;
 }
