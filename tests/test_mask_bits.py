@@ -1,0 +1,129 @@
+"""Every bit of a mask against `accept_token`, with the vocabularies and schemas of mask_bits.py.
+
+`TOKFSM_BITS_SEEDS=5000` runs that many cases, `TOKFSM_BITS_FIRST` moves them; a seed is the whole
+case. What was once found wrong has a case of its own below.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tokfsm
+from mask_bits import choose, differing, draw_options, draw_schema, nasty_tokens
+from schemas import Probe
+
+N_SEEDS = int(os.environ.get("TOKFSM_BITS_SEEDS", "180"))
+FIRST = int(os.environ.get("TOKFSM_BITS_FIRST", "0"))
+SINGLES = [bytes([b]) for b in range(256)]
+
+
+def compile_drawn(seed: int) -> tuple[random.Random, Any, dict[str, Any], list[bytes], tokfsm.Automaton] | None:
+    rng = random.Random(seed)
+    schema, options = draw_schema(rng), draw_options(rng)
+    tokens = nasty_tokens(rng, schema, rng.choice((60, 200)), rng.random() < 0.05)
+    vocab = tokfsm.Vocabulary.from_bytes(list(tokens))
+    try:
+        return rng, schema, options, tokens, tokfsm.compile(schema, vocab, **options)
+    except (tokfsm.errors.UnsatisfiableSchemaError, tokfsm.errors.UnsupportedSchemaError, tokfsm.errors.LimitError):
+        return None
+
+
+@pytest.mark.parametrize("batch", range(6))
+def test_random_masks(batch: int, tmp_path: Path) -> None:
+    """Also that an automaton's past, or a file, makes no difference to its masks."""
+    n_states = 0
+    for seed in range(FIRST + batch, FIRST + N_SEEDS, 6):
+        drawn = compile_drawn(seed)
+        if drawn is None:
+            continue
+        rng, schema, options, tokens, automaton = drawn
+        masks: dict[tuple[int, ...], set[int]] = {}
+        for _ in range(2):
+            probe, ids = Probe(automaton), []
+            for step in range(rng.choice((6, 12, 20))):
+                mask, more, less = differing(probe, tokens)
+                assert not more and not less, (
+                    f"seed {seed}, after {b''.join(tokens[t] for t in ids)!r}: in the mask but refused {more}, "
+                    f"accepted but not in the mask {less}\nschema {schema}\noptions {options}")
+                masks[tuple(ids)] = mask
+                n_states += 1
+                if not mask:
+                    break
+                ids.append(choose(rng, sorted(mask), tokens, step))
+                assert probe.matcher.accept_token(ids[-1])
+        if seed % 3 == 0:
+            automaton.save(tmp_path / "x.tokfsm")
+            reopened = tokfsm.load(tmp_path / "x.tokfsm")
+            for path, mask in rng.sample(sorted(masks.items()), min(6, len(masks))):
+                probe = Probe(reopened)
+                assert all(probe.matcher.accept_token(t) for t in path)
+                assert probe.mask() == mask, (seed, path)
+    assert n_states > 0
+
+
+# ---- what was found -------------------------------------------------------------------
+
+
+def check(schema: Any, tokens: list[bytes], *texts: bytes, **options: Any) -> None:
+    """One automaton for all the texts, in their order."""
+    every = [*SINGLES, *tokens]
+    automaton = tokfsm.compile(schema, tokfsm.Vocabulary.from_bytes(list(every)), **options)
+    for text in texts:
+        probe = Probe(automaton)
+        assert all(probe.matcher.accept_token(b) for b in text), text
+        _, more, less = differing(probe, every)
+        assert not more and not less, (text, more, less)
+
+
+NAMES = [b'a":1,"a":', b'a":1,"":', b'a":1,"b":', b'a":1,"a"', b'a":1,""', b'a" : [1, 2] , "a" :', b'{"a":1,"a":', b'{"a":1,"a"',
+         b'{"a":1,""', b'{"a":1,"b"', b',"a":1,"a"', b',"a":{},"a"', b'"a":1,"a"']
+
+
+@pytest.mark.parametrize("token", NAMES)
+@pytest.mark.parametrize("schema", [{"type": "object"}, True, {"type": "object", "properties": {"a": {"type": "integer"}}},
+                                    {"type": "object", "propertyNames": {"maxLength": 3}}])
+def test_two_names_in_a_token(token: bytes, schema: Any) -> None:
+    """Of a free name one was closed in place of all: the second name was held against that one."""
+    check(schema, [token], b"", b"{", b'{"', b'{"z":1', b'{"z":1,', b'{"z":1,"')
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(("token", "value", "start"), [
+    (b'rue,"abc":', True, b"t"), (b'e,"abc":', True, b"fals"), (b'l,"abc":', True, b"nul"), (b'\xa9","abc":', True, b'"\xc3'),
+    (b'\\","abc":', True, b'"\\'), (b'\\ude00","abc":', True, b'"\\ud83d'), (b'5,"abc":', True, b"1."), (b'x","abc":', True, b'"x')])
+def test_an_emitted_name_after_what_is_under_way(token: bytes, value: Any, start: bytes, order: int) -> None:
+    """Kept masks: whether a token spells an emitted name was asked of those that begin between lexemes."""
+    texts = [b'{"x":' + start, b'{"abc":true,"x":' + start]
+    check({"type": "object", "additionalProperties": value}, [token], *texts[::order])
+
+
+@pytest.mark.parametrize("n", [7, 8, 15, 16, 17, 18, 20, 33])
+def test_long_tokens_that_leave_the_safe_characters(n: int) -> None:
+    """What leaves them was known for 16 characters, and no token looked at for more."""
+    tokens = [b"a" * n + b"-", b"a" * n + b"-b", b"a" * (n - 1) + b"-", b"a" * (n - 1) + b"-b", b"a" * (n + 1) + b"-"]
+    pattern = f"^[a-z]{{{n}}}-b?$"
+    check({"type": "string", "pattern": pattern}, tokens, b"", b'"', b'"a', b'"' + b"a" * 5)
+    check({"type": "object", "additionalProperties": False, "patternProperties": {pattern: True}}, tokens, b"{", b'{"', b'{"a')
+
+
+def test_long_text_before_a_quote() -> None:
+    """Where items are compared and beside literals the text is kept; more than four bytes of it ran past their place."""
+    tokens = [b"abcdefgh", b'abcdefgh"', b'abcdefghijkl","', b'abcdefgh\\n', b'abcdefgh","abcdefgh"', b'h"]']
+    for items in ({"type": "string", "pattern": "^[a-z\\n]+$"},
+                  {"anyOf": [{"type": "string", "pattern": "^[a-z\\n]+$"}, {"enum": ["abcdefgh", "abc-"]}]}):
+        for unique in (True, False):
+            check({"type": "array", "uniqueItems": unique, "items": items}, tokens, b'["', b'["a', b'["abcdefgh","', b'["abcdefgh","abcdefg')
+
+
+def test_safe_characters_with_more_states_than_are_looked_at() -> None:
+    """Lengths hold for the states that were looked at, not for those beyond."""
+    letters = "bcdefghijklmnopqrstuvwxyzBCDEFGHIJKLMNOPQRSTUVWXYZ"
+    words = "|".join(a + b + "." for a in letters for b in "012")
+    tokens = [bytes([a]) + b"1" + tail for a in b"bqyZ" for tail in (b"", b"0", b"12", b"123", b'"', b'0"')]
+    for most in (3, 4, 8, 21):
+        check({"type": "string", "pattern": f"^(?:a|[^a](?:{words}).*|[^a].{{0,2}}|[^a]{{2}}.{{18}})$", "maxLength": most}, tokens, b"", b'"', b'"b')
