@@ -118,6 +118,9 @@ def test_long_text_before_a_quote() -> None:
                   {"anyOf": [{"type": "string", "pattern": "^[a-z\\n]+$"}, {"enum": ["abcdefgh", "abc-"]}]}):
         for unique in (True, False):
             check({"type": "array", "uniqueItems": unique, "items": items}, tokens, b'["', b'["a', b'["abcdefgh","', b'["abcdefgh","abcdefg')
+    name = b"abcdefghijklmnopqrstuvwxyzabcdefghijkl"
+    check({"type": "object", "patternProperties": {"^[a-z]+$": True}, "additionalProperties": False},
+          [name + b'\\u0067":', name + b'\\u0068":', name + b'\\u0067\\u0067":'], b'{"', b'{"' + name + b'g":1,"', b'{"' + name + b'h":1,"')
 
 
 def test_safe_characters_with_more_states_than_are_looked_at() -> None:
