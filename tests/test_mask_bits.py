@@ -85,12 +85,13 @@ def check(schema: Any, tokens: list[bytes], *texts: bytes, **options: Any) -> No
         assert not more and not less, (text, more, less)
 
 
-NAMES = [b'a":1,"a":', b'a":1,"":', b'a":1,"b":', b'a":1,"a"', b'a":1,""', b'a" : [1, 2] , "a" :', b'{"a":1,"a":', b'{"a":1,"a"',
-         b'{"a":1,""', b'{"a":1,"b"', b',"a":1,"a"', b',"a":{},"a"', b'"a":1,"a"']
+NAMES = [b'a":1,"a":', b'a":1,"":', b'a":1,"b":', b'a":1,"a"', b'a":1,""', b'a" : [1, 2] , "a" :', b'{"a":1,"a":',
+         b'{"a":1,"a"', b'{"a":1,""', b'{"a":1,"b"', b',"a":1,"a"', b',"a":{},"a"', b'"a":1,"a"']
 
 
 @pytest.mark.parametrize("token", NAMES)
-@pytest.mark.parametrize("schema", [{"type": "object"}, True, {"type": "object", "properties": {"a": {"type": "integer"}}},
+@pytest.mark.parametrize("schema", [{"type": "object"}, True,
+                                    {"type": "object", "properties": {"a": {"type": "integer"}}},
                                     {"type": "object", "propertyNames": {"maxLength": 3}}])
 def test_two_names_in_a_token(token: bytes, schema: Any) -> None:
     """Of a free name one was closed in place of all: the second name was held against that one."""
@@ -99,10 +100,12 @@ def test_two_names_in_a_token(token: bytes, schema: Any) -> None:
 
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize(("token", "value", "start"), [
-    (b'rue,"abc":', True, b"t"), (b'e,"abc":', True, b"fals"), (b'l,"abc":', True, b"nul"), (b'\xa9","abc":', True, b'"\xc3'),
-    (b'\\","abc":', True, b'"\\'), (b'\\ude00","abc":', True, b'"\\ud83d'), (b'5,"abc":', True, b"1."), (b'x","abc":', True, b'"x')])
+    (b'rue,"abc":', True, b"t"), (b'e,"abc":', True, b"fals"),
+    (b'l,"abc":', True, b"nul"), (b'\xa9","abc":', True, b'"\xc3'),
+    (b'\\","abc":', True, b'"\\'), (b'\\ude00","abc":', True, b'"\\ud83d'),
+    (b'5,"abc":', True, b"1."), (b'x","abc":', True, b'"x')])
 def test_an_emitted_name_after_what_is_under_way(token: bytes, value: Any, start: bytes, order: int) -> None:
-    """Kept masks: whether a token spells an emitted name was asked of those that begin between lexemes."""
+    """Kept masks: of tokens that begin inside a lexeme it was not asked whether they spell a name."""
     texts = [b'{"x":' + start, b'{"abc":true,"x":' + start]
     check({"type": "object", "additionalProperties": value}, [token], *texts[::order])
 
@@ -113,19 +116,22 @@ def test_long_tokens_that_leave_the_safe_characters(n: int) -> None:
     tokens = [b"a" * n + b"-", b"a" * n + b"-b", b"a" * (n - 1) + b"-", b"a" * (n - 1) + b"-b", b"a" * (n + 1) + b"-"]
     pattern = f"^[a-z]{{{n}}}-b?$"
     check({"type": "string", "pattern": pattern}, tokens, b"", b'"', b'"a', b'"' + b"a" * 5)
-    check({"type": "object", "additionalProperties": False, "patternProperties": {pattern: True}}, tokens, b"{", b'{"', b'{"a')
+    check({"type": "object", "additionalProperties": False, "patternProperties": {pattern: True}}, tokens,
+          b"{", b'{"', b'{"a')
 
 
 def test_long_text_before_a_quote() -> None:
-    """Where items are compared and beside literals the text is kept; more than four bytes of it ran past their place."""
+    """Beside literals and in names the text is kept; more than four bytes of it ran past their place."""
     tokens = [b"abcdefgh", b'abcdefgh"', b'abcdefghijkl","', b'abcdefgh\\n', b'abcdefgh","abcdefgh"', b'h"]']
     for items in ({"type": "string", "pattern": "^[a-z\\n]+$"},
                   {"anyOf": [{"type": "string", "pattern": "^[a-z\\n]+$"}, {"enum": ["abcdefgh", "abc-"]}]}):
         for unique in (True, False):
-            check({"type": "array", "uniqueItems": unique, "items": items}, tokens, b'["', b'["a', b'["abcdefgh","', b'["abcdefgh","abcdefg')
+            check({"type": "array", "uniqueItems": unique, "items": items}, tokens,
+                  b'["', b'["a', b'["abcdefgh","', b'["abcdefgh","abcdefg')
     name = b"abcdefghijklmnopqrstuvwxyzabcdefghijkl"
     check({"type": "object", "patternProperties": {"^[a-z]+$": True}, "additionalProperties": False},
-          [name + b'\\u0067":', name + b'\\u0068":', name + b'\\u0067\\u0067":'], b'{"', b'{"' + name + b'g":1,"', b'{"' + name + b'h":1,"')
+          [name + b'\\u0067":', name + b'\\u0068":', name + b'\\u0067\\u0067":'],
+          b'{"', b'{"' + name + b'g":1,"', b'{"' + name + b'h":1,"')
 
 
 def test_safe_characters_with_more_states_than_are_looked_at() -> None:
@@ -134,7 +140,8 @@ def test_safe_characters_with_more_states_than_are_looked_at() -> None:
     words = "|".join(a + b + "." for a in letters for b in "012")
     tokens = [bytes([a]) + b"1" + tail for a in b"bqyZ" for tail in (b"", b"0", b"12", b"123", b'"', b'0"')]
     for most in (3, 4, 8, 21):
-        check({"type": "string", "pattern": f"^(?:a|[^a](?:{words}).*|[^a].{{0,2}}|[^a]{{2}}.{{18}})$", "maxLength": most}, tokens, b"", b'"', b'"b')
+        pattern = f"^(?:a|[^a](?:{words}).*|[^a].{{0,2}}|[^a]{{2}}.{{18}})$"
+        check({"type": "string", "pattern": pattern, "maxLength": most}, tokens, b"", b'"', b'"b')
 
 
 def test_forbidden_string_of_the_greatest_length() -> None:

@@ -209,9 +209,16 @@ static bool count_feasible(tf_run *run, const tf_frame *frame, uint32_t a, uint3
     return possible >= kind->min_items[a];
 }
 
+/* Memory of a call, and of a matcher's whole history, in automata. */
+enum { CALL_SHARE = 8 };
+
 bool tf_run_spend(tf_run *run)
 {
     tokfsm_status status = tf_spend(run->call.budget, run->call.err);
+    if (status == TOKFSM_OK && run->arena->n_bytes / CALL_SHARE > run->m->limits.automaton_bytes)
+        status = tf_fail(run->call.err, TOKFSM_E_LIMIT,
+                         "a step needs more than %u times limits.automaton_bytes of memory",
+                         CALL_SHARE);
     if (status != TOKFSM_OK && run->call.status == TOKFSM_OK)
         run->call.status = status;
     return status == TOKFSM_OK;

@@ -211,6 +211,13 @@ static bool visit_escaped(safe_walk *w, level *here, const tf_branch *branch, bo
     return add_ids(w, branch->ids, ids_end(w, branch));
 }
 
+/* Whether nothing goes on with a character of the group, none of the safe ones, after so many of
+   these: what leaves them is not known for more than were looked at. */
+static inline bool leads_nowhere(const tf_safe *safe, uint32_t group, uint64_t n)
+{
+    return (safe->leaving >> group & 1u) == 0 && (safe->hard || n < safe->most);
+}
+
 /* One node; *deeper: its children come next. */
 static inline bool visit(safe_walk *w, level *here, const tf_branch *branch, bool *deeper)
 {
@@ -230,10 +237,8 @@ static inline bool visit(safe_walk *w, level *here, const tf_branch *branch, boo
     } else if (byte == '"' || byte < ' ') {
         return true; /* closes, by itself; or no string has it */
     }
-    /* What leaves the safe ones is known for as long as any number of them is looked at. */
-    const bool known = safe != NULL && (safe->hard || here->n - here->since < safe->most);
     if (safe != NULL && group != TF_GROUP_NONE && (safe->inside >> group & 1u) == 0) {
-        if (known && (safe->leaving >> group & 1u) == 0)
+        if (leads_nowhere(safe, group, here->n - here->since))
             return true;
         safe = NULL;
     }
@@ -241,7 +246,7 @@ static inline bool visit(safe_walk *w, level *here, const tf_branch *branch, boo
         w->path[here->n_path] = byte;
         uint8_t special = tf_special_group(w->path, here->n_path + 1);
         if (special != TF_GROUP_NONE && (safe->inside >> special & 1u) == 0) {
-            if (known && (safe->leaving >> special & 1u) == 0)
+            if (leads_nowhere(safe, special, here->n - 1 - here->since))
                 return true;
             safe = NULL;
         }

@@ -42,11 +42,14 @@ static tokfsm_status add(lister *l, tf_domain *d, const tf_item *item)
 
 /* ---- scalars ---- */
 
+enum { MOST_MISSED = 4096 };
+
 typedef struct content_list {
     lister *l;
     tf_domain *d;
     uint64_t from, last;
     tokfsm_status status;
+    uint32_t n_missed; /* texts of other lengths */
 } content_list;
 
 /* A text of the language: "used", so that the search goes on to the next. */
@@ -62,7 +65,12 @@ static bool list_text(void *context, const uint8_t *bytes, uint32_t n)
         return false;
     }
     memcpy(kept, bytes, n);
-    if (n_chars >= c->from && n_chars <= c->last && c->status == TOKFSM_OK)
+    if (n_chars < c->from || n_chars > c->last) {
+        /* Texts come by what they cost: those of the right length may be without end away. */
+        c->d->unknown |= ++c->n_missed > MOST_MISSED;
+        return !c->d->unknown;
+    }
+    if (c->status == TOKFSM_OK)
         c->status = add(c->l, c->d, tf_item_string(c->l->run, kept, n));
     return c->status == TOKFSM_OK && !c->d->many;
 }
@@ -78,7 +86,7 @@ static tokfsm_status list_content(lister *l, const tf_strings *s, uint32_t i, tf
         d->many = true;
         return TOKFSM_OK;
     }
-    content_list c = {l, d, 0, TF_UNLIMITED, TOKFSM_OK};
+    content_list c = {l, d, 0, TF_UNLIMITED, TOKFSM_OK, 0};
     if (content->has_lengths) {
         c.from = s->breaks[i].from;
         c.last = tf_break_last(s, i);
