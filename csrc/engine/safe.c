@@ -74,8 +74,9 @@ static void look_on(looking *l, const tf_content_state *state, uint8_t sub, cons
                     uint32_t n)
 {
     uint8_t bytes[4] = {0};
-    for (uint32_t i = 0; i < n && i < 3; i++)
-        bytes[i] = before[i];
+    if (n > 3)
+        return; /* no character has more bytes */
+    memcpy(bytes, before, n);
     const uint8_t *next_sub = tf_string_table()[sub];
     uint32_t last_class = UINT32_MAX;
     uint8_t last_sub = TF_STR_DEAD;
