@@ -27,6 +27,10 @@ from .suite import Group, Test, is_left_out  # noqa: E402
 HAS_RESOURCES = "resources" in inspect.signature(tokfsm.compile).parameters
 
 
+#: Over all the texts of one group the automata of idn-email and idn-hostname outgrow the default of 64 MB.
+_LIMITS = tokfsm.Limits(automaton_bytes=1 << 30)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """`kind` is right, refused (by name), limit, error (a good schema called broken) or wrong."""
@@ -70,7 +74,7 @@ class Grader:
     def compile(self, group: Group) -> tokfsm.Automaton:
         extra = {"resources": self.remotes} if group.needs_remotes and HAS_RESOURCES else {}
         return tokfsm.compile(group.schema, self.vocab, draft=group.draft, numbers="any", whitespace="flexible",
-                              format="assert" if group.asserts_formats else "annotate", **extra)
+                              format="assert" if group.asserts_formats else "annotate", limits=_LIMITS, **extra)
 
     def __call__(self, group: Group) -> Outcome:
         any_valid = any(t.valid for t in group.tests)

@@ -50,6 +50,8 @@ _FORMATS = """
 With `format="assert"`, the default, a known format is asserted in every draft; with `"annotate"` it says nothing. An unknown one never does.
 The suite's optional tests, draft by draft; *left out* are valid strings in declared gaps: `xn--` labels, and labels of more
 than 14 characters (40 if no more than four are not ASCII) with other than ASCII characters. Empty: no tests.
+They run with `limits.automaton_bytes` of 1 GiB: over all the texts of a test the automata of `idn-email` and `idn-hostname` outgrow
+the default of 64 MB, and an automaton that does says `LimitError`.
 
 """
 
