@@ -144,8 +144,7 @@ static bool take_content(trace_walk *w, const tf_configuration *c, uint32_t mark
     const bool near = traces->stays_chars[mark] <= safe.most;
     for (uint32_t i = first; i < end; i++) {
         uint64_t groups = traces->stay_groups[i], outside = groups & ~safe.inside;
-        bool escaped =
-            (groups & (TF_GROUP_BIT('\\') | (uint64_t)1 << TF_GROUP_NEVER)) != 0;
+        bool escaped = (groups & TF_GROUP_BIT('\\')) != 0;
         bool live = outside == 0 && near;
         if (!live && (escaped || (outside & safe.leaving) != 0 || (!near && !safe.hard) ||
                       outside == 0))

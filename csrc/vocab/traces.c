@@ -12,7 +12,7 @@ typedef struct trace_item {
     uint32_t id, chars;
     uint32_t skipped; /* bytes of the token before those that are traced */
     uint64_t stay_groups;
-    uint16_t stay_from;
+    uint32_t stay_from;
     uint16_t before;
     uint16_t lead, longest;
     uint8_t minimal;
@@ -119,9 +119,7 @@ static void trace_string(tracing *t)
     t->out[mark] = TF_MARK_STAYS;
     if (state != TF_STR_CLOSE) {
         t->item->stay_groups = tf_groups_of(t->bytes + start, t->at - start);
-        if (start + t->item->skipped > UINT16_MAX)
-            t->item->stay_groups |= (uint64_t)1 << TF_GROUP_NEVER;
-        t->item->stay_from = (uint16_t)(start + t->item->skipped);
+        t->item->stay_from = start + t->item->skipped;
         return;
     }
     t->out[mark] = TF_MARK_CLOSES;
@@ -451,7 +449,7 @@ static tokfsm_status make_trie(trace_builder *b, trace_list *list, bool close, t
     uint32_t *chars = tf_arena_take(arena, list->n * sizeof *chars);
     uint8_t *minimal = tf_arena_take(arena, list->n);
     uint16_t *before = tf_arena_take(arena, list->n * sizeof *before);
-    uint16_t *stay_from = tf_arena_take(arena, list->n * sizeof *stay_from);
+    uint32_t *stay_from = tf_arena_take(arena, list->n * sizeof *stay_from);
     uint64_t *stay_groups = tf_arena_take(arena, list->n * sizeof *stay_groups);
     uint32_t *stays_chars = tf_arena_zero(arena, n_nodes * sizeof *stays_chars);
     const tf_piece **piece = tf_arena_zero(arena, n_nodes * sizeof *piece);

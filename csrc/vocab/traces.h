@@ -40,7 +40,7 @@ typedef struct tf_traces {
     const uint8_t *minimal;  /* close: no needless escape among them; else NULL */
     /* Where the last string is not closed: its groups, and where it begins in the token. */
     const uint64_t *stay_groups;
-    const uint16_t *stay_from;
+    const uint32_t *stay_from;
     const uint16_t *before;  /* close: which of tf_trace_set.befores is before the quote */
     /* [n_nodes] of a mark: most characters that its tokens begin in their last string. */
     const uint32_t *stays_chars;
