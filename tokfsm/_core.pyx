@@ -12,7 +12,7 @@ from tokfsm cimport _ctokfsm as c
 
 from tokfsm import errors as _errors
 
-PACK_VERSION = 1
+PACK_VERSION = 2
 ABI_VERSION = c.tokfsm_abi_version()
 
 cdef dict _exceptions = {

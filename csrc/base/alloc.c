@@ -1,11 +1,37 @@
+#if defined(__linux__)
+#define _DEFAULT_SOURCE /* madvise */
+#endif
 #include "alloc.h"
 
 #include <stdlib.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+/*
+ * A pack's arrays have megabytes and are walked all over: in huge pages they cost a few page
+ * faults, not thousands. A hint: where the system gives none nothing changes.
+ */
+static void hint_huge(void *block, size_t n_bytes)
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    enum { HUGE_BYTES = 1 << 21, PAGE = 1 << 16 };
+    if (block == NULL || n_bytes < 2 * (size_t)HUGE_BYTES)
+        return;
+    uintptr_t first = ((uintptr_t)block + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    uintptr_t end = ((uintptr_t)block + n_bytes) & ~(uintptr_t)(PAGE - 1);
+    (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
+#else
+    (void)block, (void)n_bytes;
+#endif
+}
 
 static void *default_allocate(void *context, size_t n_bytes)
 {
     (void)context;
-    return malloc(n_bytes);
+    void *block = malloc(n_bytes);
+    hint_huge(block, n_bytes);
+    return block;
 }
 
 static void default_release(void *context, void *block)

@@ -1,7 +1,15 @@
-/* FIPS 180-4, §6.2. About 250 MB/s: for fingerprints, not for bulk checks. */
+/*
+ * FIPS 180-4, §6.2. About 250 MB/s; with the processor's own instructions, where it has them
+ * and the compiler can ask for that, six times as fast.
+ */
 #include "sha256.h"
 
 #include <string.h>
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
+#define SHA_INSTRUCTIONS
+#include <immintrin.h>
+#endif
 
 static const uint32_t ROUND[64] = {
     0x428a2f98u, 0x71374491u, 0xb5c0fbcfu, 0xe9b5dba5u, 0x3956c25bu, 0x59f111f1u,
@@ -18,7 +26,7 @@ static const uint32_t ROUND[64] = {
 
 static inline uint32_t rotate(uint32_t x, unsigned n) { return x >> n | x << (32u - n); }
 
-static void compress(uint32_t state[8], const uint8_t block[64])
+static void compress_one(uint32_t state[8], const uint8_t block[64])
 {
     uint32_t w[64];
     for (unsigned i = 0; i < 16; i++)
@@ -55,12 +63,90 @@ static void compress(uint32_t state[8], const uint8_t block[64])
     state[7] += h;
 }
 
-void tf_sha256_init(tf_sha256 *hash)
+#ifdef SHA_INSTRUCTIONS
+/*
+ * The instructions keep the state as (a b e f) and (c d g h), highest first, and do two rounds
+ * at a time; four words of the schedule come from the sixteen before.
+ */
+#define TARGET __attribute__((target("sha,sse4.1,ssse3")))
+
+TARGET static inline __m128i load(const void *from)
+{
+    return _mm_loadu_si128((const __m128i *)from);
+}
+
+#define FOUR_ROUNDS(i, message)                                                            \
+    do {                                                                                   \
+        __m128i both = _mm_add_epi32(message, load(ROUND + (i)));                          \
+        cdgh = _mm_sha256rnds2_epu32(cdgh, abef, both);                                    \
+        abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(both, 0x0E));           \
+    } while (0)
+
+TARGET static void compress_fast(uint32_t state[8], const uint8_t *blocks, size_t n_blocks)
+{
+    const __m128i order = _mm_set_epi64x(0x0C0D0E0F08090A0BLL, 0x0405060700010203LL);
+    __m128i abcd = _mm_shuffle_epi32(load(state), 0xB1);
+    __m128i efgh = _mm_shuffle_epi32(load(state + 4), 0x1B);
+    __m128i abef = _mm_alignr_epi8(abcd, efgh, 8), cdgh = _mm_blend_epi16(efgh, abcd, 0xF0);
+    for (; n_blocks > 0; blocks += 64, n_blocks--) {
+        const __m128i abef_before = abef, cdgh_before = cdgh;
+        __m128i w[4];
+        for (unsigned i = 0; i < 4; i++) {
+            w[i] = _mm_shuffle_epi8(load(blocks + 16 * i), order);
+            FOUR_ROUNDS(4 * i, w[i]);
+        }
+        for (unsigned i = 4; i < 16; i++) {
+            __m128i *oldest = &w[i & 3u], last = w[(i + 3) & 3u];
+            __m128i sum = _mm_add_epi32(_mm_sha256msg1_epu32(*oldest, w[(i + 1) & 3u]),
+                                        _mm_alignr_epi8(last, w[(i + 2) & 3u], 4));
+            *oldest = _mm_sha256msg2_epu32(sum, last);
+            FOUR_ROUNDS(4 * i, *oldest);
+        }
+        abef = _mm_add_epi32(abef, abef_before);
+        cdgh = _mm_add_epi32(cdgh, cdgh_before);
+    }
+    __m128i feba = _mm_shuffle_epi32(abef, 0x1B), dchg = _mm_shuffle_epi32(cdgh, 0xB1);
+    _mm_storeu_si128((__m128i *)(void *)state, _mm_blend_epi16(feba, dchg, 0xF0));
+    _mm_storeu_si128((__m128i *)(void *)(state + 4), _mm_alignr_epi8(dchg, feba, 8));
+}
+
+static bool has_instructions(void)
+{
+    return __builtin_cpu_supports("sha") && __builtin_cpu_supports("sse4.1");
+}
+#else
+static void compress_fast(uint32_t state[8], const uint8_t *blocks, size_t n_blocks)
+{
+    for (; n_blocks > 0; blocks += 64, n_blocks--)
+        compress_one(state, blocks);
+}
+
+static bool has_instructions(void) { return false; }
+#endif
+
+static void compress(tf_sha256 *hash, const uint8_t *blocks, size_t n_blocks)
+{
+    if (hash->fast) {
+        compress_fast(hash->state, blocks, n_blocks);
+        return;
+    }
+    for (; n_blocks > 0; blocks += 64, n_blocks--)
+        compress_one(hash->state, blocks);
+}
+
+void tf_sha256_init_portable(tf_sha256 *hash)
 {
     static const uint32_t START[8] = {0x6a09e667u, 0xbb67ae85u, 0x3c6ef372u, 0xa54ff53au,
                                       0x510e527fu, 0x9b05688cu, 0x1f83d9abu, 0x5be0cd19u};
     memcpy(hash->state, START, sizeof START);
     hash->n_bytes = 0;
+    hash->fast = false;
+}
+
+void tf_sha256_init(tf_sha256 *hash)
+{
+    tf_sha256_init_portable(hash);
+    hash->fast = has_instructions();
 }
 
 void tf_sha256_update(tf_sha256 *hash, const void *data, size_t n_bytes)
@@ -76,14 +162,14 @@ void tf_sha256_update(tf_sha256 *hash, const void *data, size_t n_bytes)
             return;
         }
         memcpy(hash->block + filled, from, room);
-        compress(hash->state, hash->block);
+        compress(hash, hash->block, 1);
         from += room;
         n_bytes -= room;
     }
-    for (; n_bytes >= 64; from += 64, n_bytes -= 64)
-        compress(hash->state, from);
-    if (n_bytes > 0)
-        memcpy(hash->block, from, n_bytes);
+    if (n_bytes >= 64)
+        compress(hash, from, n_bytes / 64);
+    if (n_bytes % 64 > 0)
+        memcpy(hash->block, from + (n_bytes & ~(size_t)63), n_bytes % 64);
 }
 
 void tf_sha256_final(tf_sha256 *hash, uint8_t digest[32])
@@ -93,13 +179,13 @@ void tf_sha256_final(tf_sha256 *hash, uint8_t digest[32])
     hash->block[filled++] = 0x80;
     if (filled > 56) {
         memset(hash->block + filled, 0, 64 - filled);
-        compress(hash->state, hash->block);
+        compress(hash, hash->block, 1);
         filled = 0;
     }
     memset(hash->block + filled, 0, 56 - filled);
     for (unsigned i = 0; i < 8; i++)
         hash->block[56 + i] = (uint8_t)(n_bits >> (56u - 8u * i));
-    compress(hash->state, hash->block);
+    compress(hash, hash->block, 1);
     for (unsigned i = 0; i < 8; i++) {
         digest[4 * i] = (uint8_t)(hash->state[i] >> 24);
         digest[4 * i + 1] = (uint8_t)(hash->state[i] >> 16);

@@ -112,46 +112,78 @@ uint8_t tf_special_group(const uint8_t *bytes, uint32_t n)
 static void find_tokens(const tokfsm_pack *pack, uint64_t *token)
 {
     const uint32_t *stay = pack->stay + (size_t)TF_STR_NORMAL * pack->n_words;
+    uint64_t bits[256];
+    for (uint32_t byte = 0; byte < 256; byte++)
+        bits[byte] = bit_of((uint8_t)byte);
     for (uint32_t id = 0; id < pack->vocab_size; id++) {
         uint32_t n;
+        uint8_t high = 0;
         const uint8_t *bytes = tf_pack_token(pack, id, &n);
-        token[id] = tf_groups_of(bytes, n);
-        if (!tf_bit(stay, id))
-            token[id] |= (uint64_t)1 << TF_GROUP_NEVER;
+        uint64_t groups = tf_bit(stay, id) ? 0 : (uint64_t)1 << TF_GROUP_NEVER;
+        for (uint32_t i = 0; i < n; i++) {
+            groups |= bits[bytes[i]];
+            high |= bytes[i];
+        }
+        token[id] = high < 0x80 ? groups : groups | tf_groups_of(bytes, n);
     }
 }
 
 static bool ends_string(uint8_t byte) { return byte == '"' || byte < ' '; }
 
-void tf_groups_below(const tokfsm_pack *pack, const uint32_t *parent, uint64_t *below,
-                     uint8_t *chars)
+/* On the way down; what is below a node is told on when the walk leaves it. */
+typedef struct group_level {
+    uint64_t below;
+    uint32_t node, end;
+    uint8_t byte, begun, most; /* characters: up to the node; to it or below */
+} group_level;
+
+static inline void leave_level(group_level *level, uint64_t *below, uint8_t *chars)
 {
-    const tf_trie *all = &pack->all;
-    if (all->n_nodes == 0)
+    group_level *up = level - 1;
+    below[level->node] = level->below;
+    chars[level->node] = level->most;
+    if (up->node > 0 && ends_string(up->byte))
         return;
-    below[0] = 0;
-    chars[0] = 0;
-    for (uint32_t node = 1; node < all->n_nodes; node++) {
-        uint32_t up = parent[node], far = up == 0 ? 0 : parent[up];
-        uint8_t byte = all->byte[node], n = chars[up];
-        below[node] = bit_of(byte);
-        if (byte >= 0x80 && byte < 0xC0 && up != 0) {
-            const uint8_t last[3] = {all->byte[far], all->byte[up], byte};
-            uint8_t group = far == 0 ? tf_special_group(last + 1, 2) : tf_special_group(last, 3);
-            if (group != TF_GROUP_NONE)
-                below[node] |= (uint64_t)1 << group;
-        }
-        chars[node] = (uint8_t)(n + (tf_byte_group[byte] != TF_GROUP_NONE && n < 255));
+    up->below |= level->below;
+    if (level->most > up->most)
+        up->most = level->most;
+}
+
+/* Of the last byte of a character beyond ASCII, at `level`. */
+static uint64_t special_bit(const group_level *level, const group_level *root)
+{
+    uint8_t last[3] = {0, 0, level->byte};
+    uint32_t n = 1;
+    for (const group_level *at = level - 1; n < 3 && at > root; at--)
+        last[2 - n++] = at->byte;
+    uint8_t group = tf_special_group(last + (3 - n), n);
+    return group == TF_GROUP_NONE ? 0 : (uint64_t)1 << group;
+}
+
+bool tf_groups_below(const tokfsm_pack *pack, tf_arena *scratch, uint64_t *below, uint8_t *chars)
+{
+    const uint32_t n = pack->all.n_nodes, *const end = pack->all.end;
+    const uint8_t *const bytes = pack->all.byte;
+    group_level *levels = tf_arena_take(scratch, ((size_t)pack->all.depth + 1) * sizeof *levels);
+    if (levels == NULL)
+        return false;
+    uint64_t bits[256];
+    for (uint32_t byte = 0; byte < 256; byte++)
+        bits[byte] = bit_of((uint8_t)byte);
+    group_level *at = levels;
+    *at = (group_level){.end = n};
+    for (uint32_t node = 1; node < n; node++) {
+        while (at->end <= node)
+            leave_level(at--, below, chars);
+        const uint8_t byte = bytes[node];
+        uint32_t begun = at->begun + (uint32_t)(bits[byte] != 0 && at->begun < 255);
+        *++at = (group_level){bits[byte], node, end[node], byte, (uint8_t)begun, (uint8_t)begun};
+        if (byte >= 0x80 && byte < 0xC0)
+            at->below |= special_bit(at, levels);
     }
-    /* Backwards, so that what is below a node is known before it is told on. */
-    for (uint32_t node = all->n_nodes; node-- > 1;) {
-        uint32_t up = parent[node];
-        if (up > 0 && ends_string(all->byte[up]))
-            continue;
-        below[up] |= below[node];
-        if (chars[node] > chars[up])
-            chars[up] = chars[node];
-    }
+    for (; at > levels; at--)
+        leave_level(at, below, chars);
+    return true;
 }
 
 /* Of the tokens that stay in a string, without an escape: those of many characters. */
@@ -166,10 +198,10 @@ static bool find_long(const tokfsm_pack *pack, const uint64_t *token, tf_arena *
         n = 0;
         for (uint32_t id = 0; id < pack->vocab_size; id++) {
             uint32_t n_bytes, chars = 0;
-            if ((token[id] & tf_groups_never_raw()) != 0)
-                continue;
             const uint8_t *bytes = tf_pack_token(pack, id, &n_bytes);
-            for (uint32_t i = 0; n_bytes > TF_LONG_CHARS && i < n_bytes; i++)
+            if (n_bytes <= TF_LONG_CHARS || (token[id] & tf_groups_never_raw()) != 0)
+                continue;
+            for (uint32_t i = 0; i < n_bytes; i++)
                 chars += tf_byte_group[bytes[i]] != TF_GROUP_NONE;
             if (chars <= TF_LONG_CHARS)
                 continue;

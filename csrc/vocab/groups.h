@@ -45,9 +45,8 @@ typedef struct tf_groups {
 enum { TF_MAX_GROUP_ROWS = 512 };
 const uint32_t *tf_group_row_of(tokfsm_pack *pack, uint64_t groups);
 
-/* Of each node of the trie of all tokens: see tf_branch. */
-void tf_groups_below(const tokfsm_pack *pack, const uint32_t *parent, uint64_t *below,
-                     uint8_t *chars);
+/* Of each node but the root of the trie of all tokens: see tf_branch. False: no memory. */
+bool tf_groups_below(const tokfsm_pack *pack, tf_arena *scratch, uint64_t *below, uint8_t *chars);
 tokfsm_status tf_groups_make(tokfsm_pack *pack, tf_arena *arena, tf_groups *groups,
                              tokfsm_error *err);
 void tf_groups_free(tokfsm_pack *pack, tf_groups *groups);

@@ -97,35 +97,60 @@ static tokfsm_status check_vocabulary(const uint8_t *blob, const uint64_t *offse
     return TOKFSM_OK;
 }
 
-void tf_fingerprint_start(tf_sha256 *hash, uint32_t n_tokens)
+void tf_fingerprint_start(tf_fingerprint *f, uint32_t n_tokens, const uint8_t *end)
 {
     static const char TAG[] = "tokfsm.vocabulary.1"; /* its NUL is part of it */
-    uint8_t number[4];
-    tf_sha256_init(hash);
-    tf_sha256_update(hash, TAG, sizeof TAG);
-    tf_le32_store(number, n_tokens);
-    tf_sha256_update(hash, number, sizeof number);
+    tf_sha256_init(&f->hash);
+    f->end = end;
+    memcpy(f->staged, TAG, sizeof TAG);
+    tf_le32_store(f->staged + sizeof TAG, n_tokens);
+    f->n_staged = sizeof TAG + 4;
 }
 
-void tf_fingerprint_token(tf_sha256 *hash, const uint8_t *token, uint32_t n_bytes)
+void tf_fingerprint_token(tf_fingerprint *f, const uint8_t *token, uint32_t n_bytes)
 {
-    uint8_t number[4];
-    tf_le32_store(number, n_bytes);
-    tf_sha256_update(hash, number, sizeof number);
-    if (n_bytes > 0)
-        tf_sha256_update(hash, token, n_bytes);
+    enum { SHORT = 16 };
+    uint8_t *to = f->staged + f->n_staged + 4;
+    if (n_bytes <= SHORT && f->end - token >= SHORT && f->n_staged + 4 + SHORT <= sizeof f->staged) {
+        tf_le32_store(f->staged + f->n_staged, n_bytes);
+        memcpy(to, token, SHORT); /* what is too much is written over */
+        f->n_staged += 4 + n_bytes;
+        return;
+    }
+    if (f->n_staged + 4 + (uint64_t)n_bytes > sizeof f->staged) {
+        tf_sha256_update(&f->hash, f->staged, f->n_staged);
+        f->n_staged = 0;
+    }
+    tf_le32_store(f->staged + f->n_staged, n_bytes);
+    f->n_staged += 4;
+    if (n_bytes <= sizeof f->staged - f->n_staged) {
+        if (n_bytes > 0)
+            memcpy(f->staged + f->n_staged, token, n_bytes);
+        f->n_staged += n_bytes;
+        return;
+    }
+    tf_sha256_update(&f->hash, f->staged, f->n_staged);
+    tf_sha256_update(&f->hash, token, n_bytes);
+    f->n_staged = 0;
+}
+
+void tf_fingerprint_end(tf_fingerprint *f, uint8_t fingerprint[32])
+{
+    tf_sha256_update(&f->hash, f->staged, f->n_staged);
+    tf_sha256_final(&f->hash, fingerprint);
 }
 
 static void fingerprint_of(const uint8_t *blob, const uint64_t *offsets, uint32_t n_tokens,
                            uint8_t fingerprint[32])
 {
-    tf_sha256 hash;
-    tf_fingerprint_start(&hash, n_tokens);
-    for (uint32_t t = 0; t < n_tokens; t++) {
-        uint32_t n_bytes = (uint32_t)(offsets[t + 1] - offsets[t]);
-        tf_fingerprint_token(&hash, n_bytes > 0 ? blob + offsets[t] : NULL, n_bytes);
-    }
-    tf_sha256_final(&hash, fingerprint);
+    tf_fingerprint f;
+    static const uint8_t nothing[1];
+    if (blob == NULL)
+        blob = nothing; /* then no token has bytes */
+    tf_fingerprint_start(&f, n_tokens, blob + offsets[n_tokens]);
+    for (uint32_t t = 0; t < n_tokens; t++)
+        tf_fingerprint_token(&f, blob + offsets[t], (uint32_t)(offsets[t + 1] - offsets[t]));
+    tf_fingerprint_end(&f, fingerprint);
 }
 
 tokfsm_status tokfsm_vocabulary_fingerprint(const uint8_t *blob, const uint64_t *offsets,
@@ -430,7 +455,7 @@ static tokfsm_status write_image(pack_builder *b, tokfsm_pack *pack)
     TF_TRY(tf_spend_n(b->budget, b->n_token_bytes, b->err));
     tf_pack_header *written = (tf_pack_header *)(void *)image;
     written->max_closes = pack->max_closes = tf_pack_max_closes(pack, scratch);
-    written->checksum = tf_pack_crc32(image + 32, pack->n_image_bytes - 32);
+    written->checksum = tf_pack_checksum(image + 32, pack->n_image_bytes - 32);
     return TOKFSM_OK;
 }
 

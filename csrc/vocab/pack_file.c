@@ -4,8 +4,6 @@
  *
  * Cost of open: one copy and a few passes; only the traces are made again.
  */
-#include "../base/le.h"
-#include "../base/sha256.h"
 #include "json_follow.h"
 #include "pack_layout.h"
 #include "traces.h"
@@ -118,45 +116,59 @@ void tf_pack_bind(tokfsm_pack *pack)
     }
 }
 
-uint32_t tf_pack_crc32(const uint8_t *bytes, size_t n_bytes)
+static uint64_t fold(uint64_t sum, uint64_t word)
 {
-    /* table[k][b]: b followed by k zero bytes. */
-    uint32_t table[8][256];
-    for (uint32_t b = 0; b < 256; b++) {
-        uint32_t crc = b;
-        for (int i = 0; i < 8; i++)
-            crc = crc >> 1 ^ ((crc & 1u) != 0 ? 0xEDB88320u : 0u);
-        table[0][b] = crc;
+    sum ^= word;
+    return (sum << 29 | sum >> 35) * 0x9E3779B97F4A7C15u; /* odd: no two sums become one */
+}
+
+uint32_t tf_pack_checksum(const uint8_t *bytes, size_t n_bytes)
+{
+    uint64_t sum[4] = {0, 0, 0, 0}, word[4], all = n_bytes;
+    for (; n_bytes >= sizeof word; bytes += sizeof word, n_bytes -= sizeof word) {
+        memcpy(word, bytes, sizeof word);
+        for (unsigned i = 0; i < 4; i++)
+            sum[i] = fold(sum[i], word[i]);
     }
-    for (unsigned k = 1; k < 8; k++)
-        for (unsigned b = 0; b < 256; b++)
-            table[k][b] = table[k - 1][b] >> 8 ^ table[0][table[k - 1][b] & 255u];
-    uint32_t crc = 0xFFFFFFFFu;
-    for (; n_bytes >= 8; bytes += 8, n_bytes -= 8) {
-        uint32_t low = crc ^ tf_le32_load(bytes), high = tf_le32_load(bytes + 4);
-        crc = table[7][low & 255u] ^ table[6][low >> 8 & 255u] ^ table[5][low >> 16 & 255u] ^
-              table[4][low >> 24] ^ table[3][high & 255u] ^ table[2][high >> 8 & 255u] ^
-              table[1][high >> 16 & 255u] ^ table[0][high >> 24];
-    }
-    for (; n_bytes > 0; bytes++, n_bytes--)
-        crc = crc >> 8 ^ table[0][(crc ^ *bytes) & 255u];
-    return ~crc;
+    memset(word, 0, sizeof word);
+    memcpy(word, bytes, n_bytes);
+    for (unsigned i = 0; i < 4; i++)
+        sum[i] = fold(sum[i], word[i]);
+    for (unsigned i = 0; i < 4; i++)
+        all = fold(all, sum[i]);
+    return (uint32_t)(all >> 32);
+}
+
+uint32_t tf_pack_next_with(const tokfsm_pack *pack, uint8_t byte, uint32_t id)
+{
+    const uint32_t *offsets = pack->offsets, n = pack->vocab_size;
+    if (id >= n || offsets[id] == offsets[n])
+        return n;
+    const uint8_t *found = memchr(pack->bytes + offsets[id], byte, offsets[n] - offsets[id]);
+    if (found == NULL)
+        return n;
+    uint32_t at = (uint32_t)(found - pack->bytes);
+    while (offsets[id + 1] <= at)
+        id++;
+    return id;
 }
 
 /* Tokens with neither '}' nor ']' close nothing: the search skips them. */
 uint32_t tf_pack_max_closes(const tokfsm_pack *pack, uint8_t *scratch)
 {
     uint32_t most = 0;
-    for (uint32_t t = 0; t < pack->vocab_size; t++) {
-        uint32_t n_bytes, n_closers = 0;
-        const uint8_t *token = tf_pack_token(pack, t, &n_bytes);
-        for (uint32_t i = 0; i < n_bytes; i++)
-            n_closers += token[i] == '}' || token[i] == ']';
-        if (n_closers > most) {
-            uint32_t n = tf_json_max_closes(token, n_bytes, scratch);
-            most = n > most ? n : most;
+    for (const char *closer = "}]"; *closer != '\0'; closer++)
+        for (uint32_t t = tf_pack_next_with(pack, (uint8_t)*closer, 0); t < pack->vocab_size;
+             t = tf_pack_next_with(pack, (uint8_t)*closer, t + 1)) {
+            uint32_t n_bytes, n_closers = 0;
+            const uint8_t *token = tf_pack_token(pack, t, &n_bytes);
+            for (uint32_t i = 0; i < n_bytes; i++)
+                n_closers += token[i] == '}' || token[i] == ']';
+            if (n_closers > most) {
+                uint32_t n = tf_json_max_closes(token, n_bytes, scratch);
+                most = n > most ? n : most;
+            }
         }
-    }
     return most;
 }
 
@@ -193,7 +205,7 @@ static tokfsm_status verify_header(const uint8_t *image, size_t n_bytes, tokfsm_
     tf_pack_header header, laid;
     memcpy(&header, image, sizeof header);
     CHECK(header.n_bytes == n_bytes, "the file is cut or has something behind it");
-    CHECK(header.checksum == tf_pack_crc32(image + 32, n_bytes - 32),
+    CHECK(header.checksum == tf_pack_checksum(image + 32, n_bytes - 32),
           "the checksum does not match");
     CHECK(header.n_sections == TF_N_SECTIONS && header.n_string_states == TF_N_STR,
           "sections or string states are not those of this version");
@@ -222,7 +234,7 @@ static tokfsm_status verify_tokens(const tokfsm_pack *pack, const tf_pack_header
 {
     const uint32_t *offsets = pack->offsets;
     uint32_t longest = 0;
-    tf_sha256 hash;
+    tf_fingerprint hash;
     uint8_t fingerprint[32];
     CHECK(offsets[0] == 0, "the offsets of the tokens do not start at 0");
     for (uint32_t t = 0; t < pack->vocab_size; t++) {
@@ -235,10 +247,10 @@ static tokfsm_status verify_tokens(const tokfsm_pack *pack, const tf_pack_header
     CHECK(offsets[pack->vocab_size] == header->n_token_bytes,
           "the offsets of the tokens do not end with their bytes");
     CHECK(longest == pack->max_token_bytes, "no token is as long as said");
-    tf_fingerprint_start(&hash, pack->vocab_size);
+    tf_fingerprint_start(&hash, pack->vocab_size, pack->bytes + header->n_token_bytes);
     for (uint32_t t = 0; t < pack->vocab_size; t++)
         tf_fingerprint_token(&hash, pack->bytes + offsets[t], offsets[t + 1] - offsets[t]);
-    tf_sha256_final(&hash, fingerprint);
+    tf_fingerprint_end(&hash, fingerprint);
     CHECK(memcmp(fingerprint, pack->fingerprint, sizeof fingerprint) == 0,
           "the fingerprint is of another vocabulary");
     for (unsigned b = 0; b < 256; b++) {
@@ -372,12 +384,11 @@ static tokfsm_status verify(const tokfsm_pack *pack, tf_arena *arena, tokfsm_err
     TF_TRY(verify_char_tokens(pack, err));
 
     uint32_t n_tokens = 0, n_quotes = 0;
-    for (uint32_t t = 0; t < pack->vocab_size; t++) {
-        uint32_t n_bytes;
-        const uint8_t *token = tf_pack_token(pack, t, &n_bytes);
-        n_tokens += n_bytes > 0;
-        n_quotes += n_bytes > 0 && memchr(token, 0x22, n_bytes) != NULL;
-    }
+    for (uint32_t t = 0; t < pack->vocab_size; t++)
+        n_tokens += pack->offsets[t + 1] > pack->offsets[t];
+    for (uint32_t t = tf_pack_next_with(pack, 0x22, 0); t < pack->vocab_size;
+         t = tf_pack_next_with(pack, 0x22, t + 1))
+        n_quotes++;
     /* Each id at most once, as paths differ and ids of a node ascend: so all are there. */
     CHECK(header->trie[TF_TRIE_ALL].n_ids == n_tokens &&
               header->trie[TF_TRIE_QUOTE].n_ids == n_quotes && n_close <= n_quotes,

@@ -10,7 +10,7 @@
 #include "../base/sha256.h"
 #include "pack.h"
 
-#define TF_PACK_VERSION 1u
+#define TF_PACK_VERSION 2u
 #define TF_PACK_BYTE_ORDER 0x01020304u
 #define TF_PACK_ALIGN 64u
 
@@ -32,7 +32,7 @@ typedef struct tf_pack_header {
     uint32_t byte_order; /* TF_PACK_BYTE_ORDER in the order of all integers */
     uint64_t n_bytes;    /* of the file */
     uint32_t n_sections;
-    uint32_t checksum; /* CRC-32 of the bytes from 32 to the end */
+    uint32_t checksum; /* of the bytes from 32 to the end */
     uint8_t fingerprint[32];
     uint32_t vocab_size, n_token_bytes, max_token_bytes, max_closes;
     uint32_t n_string_states, n_lengths, n_char_tokens, max_close_chars;
@@ -53,11 +53,23 @@ bool tf_pack_layout(tf_pack_header *header);
 void tf_pack_bind(tokfsm_pack *pack);
 /* An image of n_bytes, 64-byte aligned and not cleared, in one allocation of the pack's. */
 bool tf_pack_allocate(tokfsm_pack *pack, size_t n_bytes, uint8_t **image);
-/* The fingerprint of a vocabulary: start, each token in order of ids, tf_sha256_final. */
-void tf_fingerprint_start(tf_sha256 *hash, uint32_t n_tokens);
-void tf_fingerprint_token(tf_sha256 *hash, const uint8_t *token, uint32_t n_bytes);
-/* CRC-32 as in ISO 3309 and zlib. */
-uint32_t tf_pack_crc32(const uint8_t *bytes, size_t n_bytes);
+/* The fingerprint of a vocabulary: start, each token in order of ids, end. */
+typedef struct tf_fingerprint {
+    tf_sha256 hash;
+    const uint8_t *end; /* of all tokens' bytes, which lie together */
+    uint32_t n_staged;
+    uint8_t staged[1024]; /* tokens are short: the hash is told of many at once */
+} tf_fingerprint;
+void tf_fingerprint_start(tf_fingerprint *f, uint32_t n_tokens, const uint8_t *end);
+void tf_fingerprint_token(tf_fingerprint *f, const uint8_t *token, uint32_t n_bytes);
+void tf_fingerprint_end(tf_fingerprint *f, uint8_t fingerprint[32]);
+/* The checksum of the header: docs/pack_format.md, section 2. It tells damage, not intent. */
+uint32_t tf_pack_checksum(const uint8_t *bytes, size_t n_bytes);
+/*
+ * The first token from `id` on that has the byte, or vocab_size. Cost: the
+ * bytes and tokens passed over.
+ */
+uint32_t tf_pack_next_with(const tokfsm_pack *pack, uint8_t byte, uint32_t id);
 
 /*
  * Walk a token from NORMAL to the quote that closes the string: false if it does not.

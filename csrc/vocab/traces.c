@@ -236,7 +236,23 @@ static bool may_be_structure(const uint8_t *bytes, uint32_t n)
     uint32_t i = 0;
     while (i < n && is_space(bytes[i]))
         i++;
-    return i == n || memchr("{}[],:\"-0123456789tfn", bytes[i], 21) != NULL;
+    if (i == n)
+        return true;
+    switch (bytes[i]) {
+    case '{': case '}': case '[': case ']': case ',': case ':': case '"': case '-':
+    case 't': case 'f': case 'n': return true;
+    default: return bytes[i] >= '0' && bytes[i] <= '9';
+    }
+}
+
+/* A number goes on so, as far as the first two bytes tell. */
+static bool may_be_number(const uint8_t *bytes, uint32_t n)
+{
+    bool exponent = *bytes == 'e' || *bytes == 'E';
+    if (!is_number_byte(*bytes))
+        return false;
+    return n == 1 || (*bytes >= '0' && *bytes <= '9') || (bytes[1] >= '0' && bytes[1] <= '9') ||
+           (exponent && (bytes[1] == '+' || bytes[1] == '-'));
 }
 
 /* Characters that the rest of a token begins, from between two. */
@@ -349,11 +365,16 @@ static tokfsm_status list_tokens(trace_builder *b)
         trace_item item = {.id = id};
         if (n == 0)
             continue;
-        note_untraced(b, bytes, n);
         if (may_be_structure(bytes, n) && tf_json_follows_structure(bytes, n, b->bytes))
             TF_TRY(add(b, TF_TRACE_STRUCTURE, item, bytes, n));
-        if (is_number_byte(*bytes) && tf_json_follows_number(bytes, n, b->bytes))
+        if (may_be_number(bytes, n) && tf_json_follows_number(bytes, n, b->bytes))
             TF_TRY(add(b, TF_TRACE_NUMBER, item, bytes, n));
+    }
+    for (uint32_t id = tf_pack_next_with(b->pack, '"', 0); id < b->pack->vocab_size;
+         id = tf_pack_next_with(b->pack, '"', id + 1)) {
+        uint32_t n;
+        const uint8_t *bytes = tf_pack_token(b->pack, id, &n);
+        note_untraced(b, bytes, n);
     }
     const tf_trie *close = &b->pack->close;
     uint32_t n_close = close->n_nodes == 0 ? 0 : close->first[close->n_nodes];
@@ -484,44 +505,38 @@ static tokfsm_status make_trie(trace_builder *b, trace_list *list, bool close, t
     return make_nodes(b, list, traces, stays_chars, piece);
 }
 
+/* Node by node, so that what is read and written lies together. */
 static tokfsm_status make_branches(trace_builder *b, tf_branches *branches)
 {
     const tf_trie *trie = &b->pack->all;
-    uint32_t n = trie->n_nodes;
+    const uint32_t n = trie->n_nodes, *const end = trie->end, *const ids = trie->first;
+    const uint8_t *const bytes = trie->byte;
+    uint32_t k = 0;
     uint32_t *first = tf_arena_take(b->arena, ((size_t)n + 1) * sizeof *first);
     tf_branch *items = tf_arena_take(b->arena, n * sizeof *items);
+    tf_arena_mark mark = tf_arena_here(&b->scratch);
     uint64_t *below = tf_arena_take(&b->scratch, n * sizeof *below);
-    uint32_t *parent = tf_arena_take(&b->scratch, n * sizeof *parent);
-    uint32_t *open = tf_arena_take(&b->scratch, ((size_t)trie->depth + 1) * sizeof *open);
     uint8_t *chars = tf_arena_take(&b->scratch, n);
-    if (first == NULL || items == NULL || below == NULL || parent == NULL || open == NULL ||
-        chars == NULL)
+    if (first == NULL || items == NULL || below == NULL || chars == NULL ||
+        !tf_groups_below(b->pack, &b->scratch, below, chars))
         return no_memory(b);
-    memset(first, 0, ((size_t)n + 1) * sizeof *first);
-    open[0] = 0;
-    for (uint32_t node = 1, depth = 0; node < n; node++) {
-        while (trie->end[open[depth]] <= node)
-            depth--;
-        parent[node] = open[depth];
-        first[open[depth] + 1]++; /* how many, until they are added up */
-        open[++depth] = node;
+    for (uint32_t node = 0; node < n; node++) {
+        /* Until it is met as a parent, first[node] is where it stands as a child. */
+        tf_branch *own = node == 0 ? NULL : &items[first[node]];
+        uint32_t start = k;
+        first[node] = start;
+        for (uint32_t child = node + 1, stop = end[node]; child < stop; child = end[child]) {
+            items[k] = (tf_branch){below[child], child, 0, ids[child], 0, bytes[child],
+                                   chars[child]};
+            first[child] = k++;
+        }
+        if (own != NULL) {
+            own->children = start;
+            own->n_children = (uint16_t)(k - start);
+        }
     }
-    for (uint32_t node = 0; node < n; node++)
-        first[node + 1] += first[node];
-    tf_groups_below(b->pack, parent, below, chars);
-    for (uint32_t node = 1; node < n; node++) {
-        /* In the order of nodes, which is that of bytes: the next of its parent's. */
-        uint32_t k = first[parent[node]]++;
-        items[k] = (tf_branch){below[node], node, 0, trie->first[node], 0, trie->byte[node],
-                               chars[node]};
-    }
-    for (uint32_t node = n; node-- > 0;) /* back to where they begin */
-        first[node + 1] = first[node];
-    first[0] = 0;
-    for (uint32_t k = 0; k + 1 < n; k++) {
-        items[k].children = first[items[k].node];
-        items[k].n_children = (uint16_t)(first[items[k].node + 1] - first[items[k].node]);
-    }
+    first[n] = k;
+    tf_arena_back(&b->scratch, mark);
     *branches = (tf_branches){items, first};
     return tf_spend_n(b->budget, n, b->err);
 }

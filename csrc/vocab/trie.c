@@ -122,45 +122,65 @@ void tf_trie_fill(const tf_trie_item *items, const uint32_t *shared, size_t n,
     out->first[n_nodes] = (uint32_t)n;
 }
 
+/* Tokens lie in order of ids, not of nodes: fetch what the next ids will need. */
+static inline void fetch_ahead(const tokfsm_pack *pack, const uint32_t *ids, uint32_t k, uint32_t n)
+{
+#if defined(__GNUC__)
+    enum { OFFSETS_AHEAD = 24, BYTES_AHEAD = 12 };
+    if (k + OFFSETS_AHEAD >= n)
+        return;
+    if (ids[k + OFFSETS_AHEAD] < pack->vocab_size)
+        __builtin_prefetch(pack->offsets + ids[k + OFFSETS_AHEAD]);
+    if (ids[k + BYTES_AHEAD] < pack->vocab_size)
+        __builtin_prefetch(pack->bytes + pack->offsets[ids[k + BYTES_AHEAD]]);
+#else
+    (void)pack, (void)ids, (void)k, (void)n;
+#endif
+}
+
 const char *tf_trie_verify(const tf_trie *trie, uint32_t n_ids, const tokfsm_pack *pack,
                            bool whole, tf_trie_level *levels, uint8_t *path,
                            uint32_t *node_depth)
 {
-    const uint32_t n = trie->n_nodes;
-    if (n == 0 || trie->end[0] != n)
+    const uint32_t n = trie->n_nodes, depth = trie->depth;
+    const uint8_t *const bytes = trie->byte;
+    const uint32_t *const end = trie->end, *const first = trie->first, *const ids = trie->ids;
+    if (n == 0 || end[0] != n)
         return "the root does not span the trie";
-    if (trie->first[0] != 0 || trie->first[n] != n_ids)
+    if (first[0] != 0 || first[n] != n_ids)
         return "tokens of the nodes do not add up";
     uint32_t deepest = 0, level = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const uint8_t byte = trie->byte[i];
+        const uint8_t byte = bytes[i];
         if (i == 0) {
             levels[0] = (tf_trie_level){n, 0};
         } else {
             while (levels[level].end == i) /* levels[0].end = n > i */
                 level--;
-            if (trie->end[i] <= i || trie->end[i] > levels[level].end)
+            if (end[i] <= i || end[i] > levels[level].end)
                 return "subtrees are not nested";
             if (levels[level].last > byte)
                 return "children are not in byte order";
             levels[level].last = byte + 1u;
             if (level == 0 && trie->root[byte] != i)
                 return "a child of the root is missing in its index";
-            if (level == trie->depth)
+            if (level == depth)
                 return "a node is deeper than said";
             path[level++] = byte;
-            levels[level] = (tf_trie_level){trie->end[i], 0};
+            levels[level] = (tf_trie_level){end[i], 0};
             if (level > deepest)
                 deepest = level;
         }
-        if (trie->first[i] > trie->first[i + 1] || trie->first[i + 1] > n_ids)
+        const uint32_t stop = first[i + 1];
+        if (first[i] > stop || stop > n_ids)
             return "tokens of the nodes are not in order";
-        for (uint32_t k = trie->first[i]; k < trie->first[i + 1]; k++) {
-            uint32_t id = trie->ids[k], n_bytes;
+        for (uint32_t k = first[i]; k < stop; k++) {
+            uint32_t id = ids[k], n_bytes;
             if (id >= pack->vocab_size)
                 return "a token id is out of range";
-            if (k > trie->first[i] && id <= trie->ids[k - 1])
+            if (k > first[i] && id <= ids[k - 1])
                 return "token ids of a node are not ascending";
+            fetch_ahead(pack, ids, k, n_ids);
             const uint8_t *token = tf_pack_token(pack, id, &n_bytes);
             if (n_bytes == 0 || n_bytes < level || (whole && n_bytes != level))
                 return "a token is not at its node";

@@ -18,7 +18,7 @@
 #include "csrc/base/sha256.h"
 
 /* Of csrc/vocab/pack_layout.h, whose TF_SECTION_BYTES is another than format.h's. */
-uint32_t tf_pack_crc32(const uint8_t *bytes, size_t n_bytes);
+uint32_t tf_pack_checksum(const uint8_t *bytes, size_t n_bytes);
 
 typedef struct file {
     uint8_t *bytes;
@@ -265,8 +265,8 @@ static void mutate(file *f)
                 continue;
             damage(f->bytes + at, (size_t)n);
             if (id == TF_S_PACK && n > 64 && random_below(8) != 0) {
-                uint32_t crc = tf_pack_crc32(f->bytes + at + 32, (size_t)n - 32);
-                memcpy(f->bytes + at + 28, &crc, 4);
+                uint32_t sum = tf_pack_checksum(f->bytes + at + 32, (size_t)n - 32);
+                memcpy(f->bytes + at + 28, &sum, 4);
             }
         }
     }
