@@ -245,6 +245,49 @@ static tokfsm_status length_patterns(tf_build *b, gathering *g, uint32_t **patte
     return status;
 }
 
+/*
+ * Whether break a can ask for what the next one does: it is met by the same strings whatever
+ * they hold, and those of the next one's languages are all too long for a. So a least length
+ * that a language has anyway is none.
+ */
+static tokfsm_status same_before(tf_build *b, const tf_value *value, const languages *l,
+                                 const tf_break *a, const tf_break *next, bool *same)
+{
+    *same = next->language != NULL &&
+            memcmp(a->outcome, next->outcome, value->n_words * sizeof *a->outcome) == 0;
+    for (uint32_t j = 0; j < value->n && *same; j++) {
+        uint32_t own = a->language == NULL ? TF_NONE : a->language[j], index = next->language[j];
+        tf_dfa_state_id start;
+        uint64_t shortest;
+        if (own == index)
+            continue;
+        if (own != TF_NONE) {
+            *same = false;
+            break;
+        }
+        TF_TRY(tf_dfa_start(l->set->dfa, l->language[index], b->budget, &start, b->err));
+        TF_TRY(tf_dfa_shortest(l->set->dfa, start, b->budget, &shortest, b->err));
+        *same = shortest >= next->from;
+    }
+    return TOKFSM_OK;
+}
+
+/* From the last on, so that what one takes over is told on. */
+static tokfsm_status merge_breaks(tf_build *b, const tf_value *value, const languages *l,
+                                  tf_break *breaks, uint32_t *n)
+{
+    for (uint32_t i = *n; i-- > 1;) {
+        bool same;
+        TF_TRY(same_before(b, value, l, &breaks[i - 1], &breaks[i], &same));
+        if (!same)
+            continue;
+        breaks[i - 1].language = breaks[i].language;
+        memmove(&breaks[i], &breaks[i + 1], (*n - i - 1) * sizeof *breaks);
+        --*n;
+    }
+    return TOKFSM_OK;
+}
+
 static tokfsm_status make_breaks(tf_build *b, const tf_value *value, gathering *g, tf_strings *s)
 {
     tokfsm_status status = TOKFSM_OK;
@@ -261,7 +304,6 @@ static tokfsm_status make_breaks(tf_build *b, const tf_value *value, gathering *
     tf_break *breaks = tf_take(b, g->lengths.n * sizeof *breaks, &status);
     uint32_t *refused = tf_take(b, g->n_refusals * sizeof *refused, &status);
     uint32_t n = 0;
-    bool by_length = false, least = false;
     for (size_t i = 0; i < g->lengths.n && status == TOKFSM_OK; i++) {
         uint64_t from = g->lengths.items[i];
         uint64_t last = i + 1 < g->lengths.n ? g->lengths.items[i + 1] - 1 : TF_UNLIMITED;
@@ -304,14 +346,18 @@ static tokfsm_status make_breaks(tf_build *b, const tf_value *value, gathering *
             (!asks ||
              memcmp(breaks[n - 1].language, language, value->n * sizeof *language) == 0))
             continue;
-        breaks[n] = (tf_break){from, outcome, language};
-        by_length |= n > 0 && (asks || breaks[n - 1].language != NULL);
-        least |= n > 0 && asks;
-        n++;
+        breaks[n++] = (tf_break){from, outcome, language};
     }
+    if (status == TOKFSM_OK && l.n > 0)
+        status = merge_breaks(b, value, &l, breaks, &n);
     s->breaks = breaks;
     s->n_breaks = n;
     if (status == TOKFSM_OK && l.n > 0) {
+        bool by_length = false, least = false;
+        for (uint32_t i = 1; i < n; i++) {
+            by_length |= breaks[i].language != NULL || breaks[i - 1].language != NULL;
+            least |= breaks[i].language != NULL;
+        }
         uint8_t known = g->product || !by_length ? TF_LENGTHS_NONE
                         : least                  ? TF_LENGTHS_ALL
                                                  : TF_LENGTHS_SHORTEST;

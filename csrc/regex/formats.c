@@ -148,10 +148,17 @@
 
 /* RFC 5321, 4.1.2; with RFC 6531 any other character counts as an atom's. */
 #define ATEXT(u) "[A-Za-z0-9!#$%&'*+\\-/=?^_`{|}~" u "]+"
+/*
+ * At most 64 characters before the @, told so that nothing is left to be counted behind it: an
+ * atom has no @, and a quoted one is counted character by character, a quote inside being one
+ * that an odd number of backslashes precedes.
+ */
+#define ESCAPED "[^\\\\]\\\\(?:\\\\\\\\)*"
 #define LOCAL(u)                                                                          \
-    "(?:" ATEXT(u) "(?:\\." ATEXT(u) ")*|\"(?:[ !#-\\[\\]-~" u "]|\\\\[ -~])*\")"
+    "(?:(?=[^@]{1,64}@)" ATEXT(u) "(?:\\." ATEXT(u) ")*"                                 \
+    "|\"(?:[ !#-~]|(?<=" ESCAPED ")\"|(?<!" ESCAPED ")[" u "]){0,62}(?<!" ESCAPED ")\")"
 #define EMAIL(u, host)                                                                    \
-    "(?=[^]{1,64}@[^@]*$)" LOCAL(u) "@(?:\\[(?:" IPV4 "|[Ii][Pp][Vv]6:" IPV6 ")\\]|" host ")"
+    LOCAL(u) "@(?:\\[(?:" IPV4 "|[Ii][Pp][Vv]6:" IPV6 ")\\]|" host ")"
 
 /* RFC 6570, 2, with erratum 6937: the apostrophe is a literal */
 #define VARCHAR "(?:[A-Za-z0-9_]|" PERCENT ")"
