@@ -56,13 +56,13 @@ class Error(ctypes.Structure):
     ]
 
 
-def build(folder: Path) -> ctypes.CDLL:
-    """probing.c as a library, with tokfsm's functions taken from the extension that is loaded."""
+def build(folder: Path, name: str = "probing") -> ctypes.CDLL:
+    """A C file of this folder as a library, with tokfsm's functions taken from the extension that is loaded."""
     ctypes.CDLL(_core.__file__, mode=ctypes.RTLD_GLOBAL)
-    library = folder / "probing.so"
+    library = folder / f"{name}.so"
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if compiler is None:
-        raise SystemExit("probing: no C compiler here")
+        raise SystemExit(f"{name}: no C compiler here")
     late = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
     subprocess.run(
         [
@@ -73,7 +73,7 @@ def build(folder: Path) -> ctypes.CDLL:
             "-fPIC",
             *late,
             f"-I{corpus.ROOT / 'csrc'}",
-            str(corpus.ROOT / "bench" / "probing.c"),
+            str(corpus.ROOT / "bench" / f"{name}.c"),
             "-o",
             str(library),
         ],

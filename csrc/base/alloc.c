@@ -64,13 +64,19 @@ struct tf_arena_block {
 };
 
 /* A header of 16 bytes keeps what follows aligned. */
-enum { HEADER_BYTES = 16, FIRST_BLOCK_BYTES = 4096, MAX_BLOCK_BYTES = 1 << 20 };
+enum { HEADER_BYTES = 16, FIRST_BLOCK_BYTES = 4096, SMALL_BLOCK_BYTES = 496, MAX_BLOCK_BYTES = 1 << 20 };
 _Static_assert(sizeof(struct tf_arena_block) <= HEADER_BYTES, "block header too wide");
 
 void tf_arena_init(tf_arena *arena, const tokfsm_allocator *a)
 {
     memset(arena, 0, sizeof *arena);
     arena->allocator = *a;
+}
+
+void tf_arena_init_small(tf_arena *arena, const tokfsm_allocator *a)
+{
+    tf_arena_init(arena, a);
+    arena->in_order = true;
 }
 
 void tf_arena_free(tf_arena *arena)
@@ -84,12 +90,6 @@ void tf_arena_free(tf_arena *arena)
     arena->blocks = NULL;
     arena->next = arena->end = NULL;
     arena->n_bytes = 0;
-    arena->has_big = false;
-}
-
-tf_arena_mark tf_arena_here(const tf_arena *arena)
-{
-    return (tf_arena_mark){arena->blocks, arena->next, arena->end, arena->n_bytes};
 }
 
 void tf_arena_back(tf_arena *arena, tf_arena_mark mark)
@@ -104,13 +104,15 @@ void tf_arena_back(tf_arena *arena, tf_arena_mark mark)
     arena->n_bytes = mark.n_bytes;
 }
 
-void tf_arena_back_to(tf_arena *arena, const void *item, size_t n_bytes)
+void tf_arena_back_to(tf_arena *arena, char *next)
 {
-    const uintptr_t at = (uintptr_t)item;
-    if (arena->has_big)
+    if (next == NULL) { /* before its first block */
+        tf_arena_free(arena);
         return;
+    }
     tf_arena_block *block = arena->blocks;
-    while (block != NULL && (at < (uintptr_t)block || at >= (uintptr_t)block + block->n_bytes))
+    while (block != NULL &&
+           (next < (char *)block + HEADER_BYTES || next > (char *)block + block->n_bytes))
         block = block->previous;
     if (block == NULL)
         return;
@@ -120,14 +122,12 @@ void tf_arena_back_to(tf_arena *arena, const void *item, size_t n_bytes)
         tf_release(&arena->allocator, arena->blocks);
         arena->blocks = previous;
     }
+    arena->next = next;
     arena->end = (char *)block + block->n_bytes;
-    char *next = (char *)(at + ((n_bytes + 15u) & ~(size_t)15u));
-    arena->next = next < arena->end ? next : arena->end;
 }
 
 void tf_arena_reset(tf_arena *arena)
 {
-    arena->has_big = false;
     tf_arena_block *kept = arena->blocks;
     if (kept == NULL)
         return;
@@ -145,13 +145,18 @@ void tf_arena_reset(tf_arena *arena)
 
 void *tf_arena_slow(tf_arena *arena, size_t n_bytes)
 {
-    size_t want = arena->n_bytes / 2 < FIRST_BLOCK_BYTES ? FIRST_BLOCK_BYTES : arena->n_bytes / 2;
+    size_t least = arena->in_order ? SMALL_BLOCK_BYTES : FIRST_BLOCK_BYTES;
+    size_t want = arena->n_bytes / (arena->in_order ? 4 : 2);
+    if (want < least)
+        want = least;
     if (want > MAX_BLOCK_BYTES)
         want = MAX_BLOCK_BYTES;
     if (n_bytes > SIZE_MAX - HEADER_BYTES - 16)
         return NULL;
     size_t rounded = (n_bytes + 15u) & ~(size_t)15u;
-    bool big = rounded > want / 4; /* keeps its own block; the current one stays open */
+    if (arena->in_order && rounded > want)
+        want = rounded;
+    bool big = !arena->in_order && rounded > want / 4; /* keeps its own block; the current one stays open */
     size_t size = HEADER_BYTES + (big ? rounded : want);
     tf_arena_block *block = tf_allocate(&arena->allocator, size);
     if (block == NULL)
@@ -160,7 +165,6 @@ void *tf_arena_slow(tf_arena *arena, size_t n_bytes)
     arena->n_bytes += size;
     block->previous = arena->blocks;
     arena->blocks = block;
-    arena->has_big |= big;
     char *data = (char *)block + HEADER_BYTES;
     if (!big || arena->next == arena->end) {
         arena->next = data + rounded;

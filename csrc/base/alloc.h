@@ -31,10 +31,12 @@ typedef struct tf_arena {
     tf_arena_block *blocks;
     char *next, *end;
     size_t n_bytes; /* in blocks */
-    bool has_big;   /* a block was taken for one piece alone: blocks are not in order of use */
+    bool in_order;  /* small: no piece has a block for itself, so that the last one is the newest */
 } tf_arena;
 
 void tf_arena_init(tf_arena *arena, const tokfsm_allocator *a);
+/* One that begins small, grows slowly, and from which tf_arena_back_to can take back. */
+void tf_arena_init_small(tf_arena *arena, const tokfsm_allocator *a);
 void tf_arena_free(tf_arena *arena);
 /* A point to go back to, as long as nothing taken since is in use. */
 typedef struct tf_arena_mark {
@@ -42,11 +44,14 @@ typedef struct tf_arena_mark {
     char *next, *end;
     size_t n_bytes;
 } tf_arena_mark;
-tf_arena_mark tf_arena_here(const tf_arena *arena);
+static inline tf_arena_mark tf_arena_here(const tf_arena *arena)
+{
+    return (tf_arena_mark){arena->blocks, arena->next, arena->end, arena->n_bytes};
+}
 void tf_arena_back(tf_arena *arena, tf_arena_mark mark);
-/* Forget what was taken after `item` of n_bytes, which was taken from the arena, as far as that can
-   be told. */
-void tf_arena_back_to(tf_arena *arena, const void *item, size_t n_bytes);
+/* Forget all that was taken since `next` was arena->next, of a small arena; nothing where that is a
+   place of another arena. */
+void tf_arena_back_to(tf_arena *arena, char *next);
 /* Forget all that was taken; one block is kept, so that a steady user does not allocate. */
 void tf_arena_reset(tf_arena *arena);
 /* NULL: none left. Not cleared. */

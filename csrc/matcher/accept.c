@@ -21,27 +21,61 @@ static bool is_final(tokfsm_matcher *matcher, tf_run *run, const tf_configuratio
     return made && tf_edits_empty(&edits);
 }
 
-static tokfsm_status push(tokfsm_matcher *matcher, const tf_configuration *c, bool stopped,
-                          bool final, tokfsm_error *err)
+/*
+ * A text grows by a node for each character. Where the token took memory for nothing else, they
+ * become one. `before`: of the store before the token.
+ */
+static void join_text(tokfsm_matcher *matcher, tf_configuration *c, const tf_arena_mark *before)
 {
-    const tf_node *at = matcher->at;
-    tf_node *node = tf_arena_take(&matcher->store->arena, sizeof *node);
-    if (node == NULL)
+    enum { MOST_BYTES = 256 };
+    tf_arena *arena = &matcher->store->arena;
+    const tf_text *known = matcher->at->c.text, *part = c->text;
+    uint8_t bytes[MOST_BYTES];
+    uint32_t n = 0, n_nodes = 0;
+    for (; part != known && part != NULL && n <= MOST_BYTES; part = part->previous) {
+        n += part->n;
+        n_nodes++;
+    }
+    if (part != known || n_nodes < 2 || n > MOST_BYTES || arena->end != before->end ||
+        (size_t)(arena->next - before->next) != n_nodes * sizeof *part ||
+        sizeof *part + n > n_nodes * sizeof *part)
+        return;
+    tf_text joined = *c->text;
+    uint32_t at = n;
+    for (part = c->text; part != known; part = part->previous) {
+        at -= part->n;
+        memcpy(bytes + at, part->more != NULL ? part->more : part->bytes, part->n);
+    }
+    tf_arena_back(arena, *before);
+    tf_text *made = tf_arena_take(arena, sizeof *made + n); /* what was taken had room for it */
+    joined.previous = known;
+    joined.more = (uint8_t *)(made + 1);
+    joined.n = n;
+    *made = joined;
+    memcpy(made + 1, bytes, n);
+    c->text = made;
+}
+
+static tokfsm_status push(tokfsm_matcher *matcher, const tf_node *node,
+                          const tf_arena_mark *before, tokfsm_error *err)
+{
+    tf_history *history = &matcher->history;
+    const tf_arena *arena = &matcher->store->arena;
+    if (!tf_history_push(history, &matcher->allocator, matcher->at, node, before->next,
+                         arena->next))
         return tf_fail(err, TOKFSM_E_NOMEM, "no memory for a token");
-    node->previous = at;
-    node->c = *c;
-    node->n_accepted = at->n_accepted + 1;
-    node->stopped = stopped;
-    node->final = final;
     if (node->n_accepted > matcher->max_rollback &&
         node->n_accepted - matcher->max_rollback > matcher->floor)
         matcher->floor = node->n_accepted - matcher->max_rollback;
     tf_matcher_move(matcher, node);
+    if (arena->n_bytes + history->n_bytes > matcher->held_most)
+        tf_matcher_compact(matcher);
     return TOKFSM_OK;
 }
 
-static tokfsm_status accept(tokfsm_matcher *matcher, uint32_t id, int32_t *accepted,
-                            tokfsm_error *err)
+/* `before`: of the store. */
+static tokfsm_status accept(tokfsm_matcher *matcher, uint32_t id, const tf_arena_mark *before,
+                            int32_t *accepted, tokfsm_error *err)
 {
     tf_machine *machine = matcher->automaton->machine;
     const tokfsm_pack *pack = machine->pack;
@@ -58,7 +92,8 @@ static tokfsm_status accept(tokfsm_matcher *matcher, uint32_t id, int32_t *accep
     if (tf_matcher_stops(matcher, id)) {
         if (!tf_is_complete(&at->c))
             return TOKFSM_OK;
-        TF_TRY(push(matcher, &at->c, true, true, err));
+        const tf_node end = {at->c, at->n_accepted + 1, 1, 1};
+        TF_TRY(push(matcher, &end, before, err));
         *accepted = 1;
         return TOKFSM_OK;
     }
@@ -71,15 +106,17 @@ static tokfsm_status accept(tokfsm_matcher *matcher, uint32_t id, int32_t *accep
     tokfsm_error local;
     tf_run run = {.m = machine, .arena = &matcher->store->arena,
                   .call = {&budget, err == NULL ? &local : err, TOKFSM_OK}};
-    tf_configuration c = at->c;
+    tf_node next = {at->c, at->n_accepted + 1, 0, 0};
     for (uint32_t i = 0; i < n; i++)
-        if (!tf_step(&run, &c, bytes[i]))
+        if (!tf_step(&run, &next.c, bytes[i]))
             return run.call.status;
-    if (!tf_is_live(&run, &c))
+    if (!tf_is_live(&run, &next.c))
         return run.call.status;
-    bool final = is_final(matcher, &run, &c);
+    if (next.c.text != at->c.text && next.c.text != NULL)
+        join_text(matcher, &next.c, before);
+    next.final = is_final(matcher, &run, &next.c);
     TF_TRY(run.call.status);
-    TF_TRY(push(matcher, &c, false, final, err));
+    TF_TRY(push(matcher, &next, before, err));
     *accepted = 1;
     return TOKFSM_OK;
 }
@@ -92,7 +129,7 @@ tokfsm_status tokfsm_matcher_accept(tokfsm_matcher *matcher, uint32_t token_id, 
     TF_TRY(tf_matcher_enter(matcher, err));
     int32_t taken = 0;
     tf_arena_mark before = tf_arena_here(&matcher->store->arena);
-    tokfsm_status status = accept(matcher, token_id, &taken, err);
+    tokfsm_status status = accept(matcher, token_id, &before, &taken, err);
     if (status != TOKFSM_OK || !taken)
         tf_arena_back(&matcher->store->arena, before); /* what a refused token made */
     tf_matcher_leave(matcher);

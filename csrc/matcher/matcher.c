@@ -10,7 +10,7 @@ tf_store *tf_store_new(const tokfsm_allocator *a, tf_store *parent)
     store->parent = parent;
     if (parent != NULL)
         atomic_fetch_add(&parent->references, 1);
-    tf_arena_init(&store->arena, a);
+    tf_arena_init_small(&store->arena, a);
     return store;
 }
 
@@ -25,52 +25,23 @@ void tf_store_release(tf_store *store)
     }
 }
 
-tokfsm_status tf_matcher_enter(tokfsm_matcher *matcher, tokfsm_error *err)
-{
-    if (matcher == NULL)
-        return tf_fail(err, TOKFSM_E_ARGUMENT, "matcher is NULL");
-    if (atomic_exchange_explicit(&matcher->busy, 1, memory_order_acquire) != 0)
-        return tf_fail(err, TOKFSM_E_BUSY, "the matcher is in use by another thread");
-    return TOKFSM_OK;
-}
-
-void tf_matcher_leave(tokfsm_matcher *matcher)
-{
-    atomic_store_explicit(&matcher->busy, 0, memory_order_release);
-}
-
-bool tf_matcher_stops(const tokfsm_matcher *matcher, uint32_t id)
-{
-    return tf_stop_ids_have(matcher->stop_ids, matcher->n_stop_ids, id);
-}
-
-void tf_matcher_move(tokfsm_matcher *matcher, const tf_node *to)
-{
-    matcher->at = to;
-    uint32_t state = tf_is_complete(&to->c) ? TOKFSM_STATE_COMPLETE : 0;
-    if (to->stopped || (to->final && matcher->n_stop_ids == 0))
-        state |= TOKFSM_STATE_TERMINATED;
-    atomic_store_explicit(&matcher->state, state, memory_order_relaxed);
-    atomic_store_explicit(&matcher->n_undoable, to->n_accepted - matcher->floor,
-                          memory_order_relaxed);
-}
-
 static tokfsm_status no_memory(tokfsm_error *err)
 {
     return tf_fail(err, TOKFSM_E_NOMEM, "no memory for a matcher");
 }
 
-/* The first node of a history, in the matcher's store. */
-static tokfsm_status start(tokfsm_matcher *m, tokfsm_error *err)
+/* Nothing is worth a copy below that, and without a max_rollback nothing is ever dead. */
+static size_t held_at_first(const tokfsm_matcher *m)
 {
-    tf_node *node = tf_arena_take(&m->store->arena, sizeof *node);
-    if (node == NULL)
-        return no_memory(err);
-    memset(node, 0, sizeof *node);
-    node->c = tf_configuration_start(m->automaton->machine);
+    return m->max_rollback == TOKFSM_UNBOUNDED ? SIZE_MAX : TF_LEAST_HELD;
+}
+
+static void start(tokfsm_matcher *m)
+{
+    const tf_node first = {.c = tf_configuration_start(m->automaton->machine)};
     m->floor = 0;
-    tf_matcher_move(m, node);
-    return TOKFSM_OK;
+    m->held_most = held_at_first(m);
+    tf_matcher_move(m, &first);
 }
 
 /* A single-byte stop token takes its byte from the completions that the automaton counts on. */
@@ -113,7 +84,8 @@ static tokfsm_status init(tokfsm_matcher *m, const uint32_t *stop_ids, size_t n_
     m->store = tf_store_new(&m->allocator, NULL);
     if (m->store == NULL)
         return no_memory(err);
-    return start(m, err);
+    start(m);
+    return TOKFSM_OK;
 }
 
 tokfsm_status tokfsm_matcher_new(tokfsm_automaton *automaton, const uint32_t *stop_ids,
@@ -146,6 +118,7 @@ void tokfsm_matcher_free(tokfsm_matcher *matcher)
         return;
     tokfsm_allocator a = matcher->allocator;
     tf_store_release(matcher->store);
+    tf_history_free(&matcher->history, &a);
     tf_automaton_release(matcher->automaton);
     tf_release(&a, matcher->stop_ids);
     tf_arena_free(&matcher->scratch);
@@ -157,7 +130,12 @@ static tokfsm_status fork_into(const tokfsm_matcher *from, tokfsm_matcher *m, to
     TF_TRY(tf_stop_ids_copy(&m->allocator, m->automaton->pack, from->stop_ids, from->n_stop_ids,
                             &m->stop_ids, &m->n_stop_ids, err));
     m->store = tf_store_new(&m->allocator, from->store);
-    return m->store == NULL ? no_memory(err) : TOKFSM_OK;
+    if (m->store == NULL)
+        return no_memory(err);
+    m->history = tf_history_share(&from->history);
+    m->held_most = held_at_first(m);
+    tf_matcher_move(m, from->at);
+    return TOKFSM_OK;
 }
 
 tokfsm_status tokfsm_matcher_fork(tokfsm_matcher *matcher, tokfsm_matcher **copy, tokfsm_error *err)
@@ -181,8 +159,6 @@ tokfsm_status tokfsm_matcher_fork(tokfsm_matcher *matcher, tokfsm_matcher **copy
         m->padded = matcher->padded;
         m->stop_has_bytes = matcher->stop_has_bytes;
         status = fork_into(matcher, m, err);
-        if (status == TOKFSM_OK)
-            tf_matcher_move(m, matcher->at);
         if (status != TOKFSM_OK)
             tokfsm_matcher_free(m);
         else
@@ -197,13 +173,11 @@ static tokfsm_status reset(tokfsm_matcher *matcher, tokfsm_error *err)
     tf_store *fresh = tf_store_new(&matcher->allocator, NULL);
     if (fresh == NULL)
         return no_memory(err);
-    tf_store *old = matcher->store;
+    tf_store_release(matcher->store);
+    tf_history_free(&matcher->history, &matcher->allocator);
     matcher->store = fresh;
-    tokfsm_status status = start(matcher, err);
-    if (status != TOKFSM_OK)
-        matcher->store = old;
-    tf_store_release(status == TOKFSM_OK ? old : fresh);
-    return status;
+    start(matcher);
+    return TOKFSM_OK;
 }
 
 tokfsm_status tokfsm_matcher_reset(tokfsm_matcher *matcher, tokfsm_error *err)
@@ -222,13 +196,14 @@ tokfsm_status tokfsm_matcher_rollback(tokfsm_matcher *matcher, size_t n_tokens, 
     if (n_tokens > most)
         status = tf_fail(err, TOKFSM_E_RANGE, "cannot roll back %zu tokens of %zu", n_tokens, most);
     else {
-        const tf_node *to = matcher->at;
+        tf_node to = *matcher->at;
+        char *before = matcher->store->arena.next;
         for (size_t i = 0; i < n_tokens; i++)
-            to = to->previous;
-        tf_matcher_move(matcher, to);
+            tf_history_pop(&matcher->history, &matcher->allocator, &to, &before);
+        tf_matcher_move(matcher, &to);
         /* What came after is not reachable any more, but by forks. */
-        if (n_tokens > 0 && atomic_load(&matcher->store->references) == 1)
-            tf_arena_back_to(&matcher->store->arena, to, sizeof *to);
+        if (before != matcher->store->arena.next && atomic_load(&matcher->store->references) == 1)
+            tf_arena_back_to(&matcher->store->arena, before);
     }
     tf_matcher_leave(matcher);
     return status;

@@ -1,26 +1,19 @@
 /*
- * A matcher: a pointer to a node of the history, each node a configuration. Nodes, frames and
- * texts live in stores; a fork shares the store of what it was forked from and appends to one
- * of its own, so that no thread ever appends to another's.
+ * A matcher: a configuration, and a history that leads back from it. Frames and texts live in
+ * stores; a fork shares store and history of what it was forked from and appends to ones of its
+ * own, so that no thread ever appends to another's.
  */
 #ifndef TF_MATCHER_H
 #define TF_MATCHER_H
 
 #include "../engine/automaton.h"
+#include "history.h"
 
 typedef struct tf_store {
     atomic_uint references;
     struct tf_store *parent; /* holds what this one points into; counted */
     tf_arena arena;
 } tf_store;
-
-typedef struct tf_node {
-    const struct tf_node *previous;
-    tf_configuration c;
-    uint32_t n_accepted;
-    uint16_t stopped; /* a stop token came */
-    uint16_t final;   /* nothing can follow (looked at where there is no stop token) */
-} tf_node;
 
 struct tokfsm_matcher {
     atomic_uint busy;
@@ -29,7 +22,10 @@ struct tokfsm_matcher {
     tokfsm_allocator allocator;
     tokfsm_automaton *automaton;
     tf_store *store;
-    const tf_node *at;
+    const tf_node *at; /* here */
+    tf_node here;
+    tf_history history;
+    size_t held_most; /* with a max_rollback: bytes of store and history at which to compact them */
     uint32_t *stop_ids; /* ascending */
     size_t n_stop_ids;
     uint32_t max_rollback;
@@ -42,10 +38,40 @@ struct tokfsm_matcher {
 tf_store *tf_store_new(const tokfsm_allocator *a, tf_store *parent);
 void tf_store_release(tf_store *store);
 /* E_BUSY, or the matcher is this call's until tf_matcher_leave. */
-tokfsm_status tf_matcher_enter(tokfsm_matcher *matcher, tokfsm_error *err);
-void tf_matcher_leave(tokfsm_matcher *matcher);
+static inline tokfsm_status tf_matcher_enter(tokfsm_matcher *matcher, tokfsm_error *err)
+{
+    if (matcher == NULL)
+        return tf_fail(err, TOKFSM_E_ARGUMENT, "matcher is NULL");
+    if (atomic_exchange_explicit(&matcher->busy, 1, memory_order_acquire) != 0)
+        return tf_fail(err, TOKFSM_E_BUSY, "the matcher is in use by another thread");
+    return TOKFSM_OK;
+}
+
+static inline void tf_matcher_leave(tokfsm_matcher *matcher)
+{
+    atomic_store_explicit(&matcher->busy, 0, memory_order_release);
+}
+
 /* Be at `to`. */
-void tf_matcher_move(tokfsm_matcher *matcher, const tf_node *to);
-bool tf_matcher_stops(const tokfsm_matcher *matcher, uint32_t id);
+static inline void tf_matcher_move(tokfsm_matcher *matcher, const tf_node *to)
+{
+    uint32_t state = tf_is_complete(&to->c) ? TOKFSM_STATE_COMPLETE : 0;
+    if (to->stopped || (to->final && matcher->n_stop_ids == 0))
+        state |= TOKFSM_STATE_TERMINATED;
+    matcher->here = *to;
+    matcher->at = &matcher->here;
+    atomic_store_explicit(&matcher->state, state, memory_order_relaxed);
+    atomic_store_explicit(&matcher->n_undoable, to->n_accepted - matcher->floor,
+                          memory_order_relaxed);
+}
+
+/* compact.c; only with a max_rollback, and where at least so much is held. */
+enum { TF_LEAST_HELD = 1536 };
+void tf_matcher_compact(tokfsm_matcher *matcher);
+static inline bool tf_matcher_stops(const tokfsm_matcher *matcher, uint32_t id)
+{
+    return matcher->n_stop_ids > 0 &&
+           tf_stop_ids_have(matcher->stop_ids, matcher->n_stop_ids, id);
+}
 
 #endif
