@@ -150,13 +150,12 @@
 #define ATEXT(u) "[A-Za-z0-9!#$%&'*+\\-/=?^_`{|}~" u "]+"
 /*
  * At most 64 characters before the @, told so that nothing is left to be counted behind it: an
- * atom has no @, and a quoted one is counted character by character, a quote inside being one
- * that an odd number of backslashes precedes.
+ * atom has no @, and the first quote inside that no odd number of backslashes precedes is the last.
  */
 #define ESCAPED "[^\\\\]\\\\(?:\\\\\\\\)*"
 #define LOCAL(u)                                                                          \
     "(?:(?=[^@]{1,64}@)" ATEXT(u) "(?:\\." ATEXT(u) ")*"                                 \
-    "|\"(?:[ !#-~]|(?<=" ESCAPED ")\"|(?<!" ESCAPED ")[" u "]){0,62}(?<!" ESCAPED ")\")"
+    "|(?=[^]{1,63}(?<!" ESCAPED ")\"@)\"(?:[ !#-\\[\\]-~" u "]|\\\\[ -~])*\")"
 #define EMAIL(u, host)                                                                    \
     LOCAL(u) "@(?:\\[(?:" IPV4 "|[Ii][Pp][Vv]6:" IPV6 ")\\]|" host ")"
 
