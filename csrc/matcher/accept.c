@@ -14,10 +14,11 @@ static bool is_final(tokfsm_matcher *matcher, tf_run *run, const tf_configuratio
         return false;
     tf_edits edits;
     tf_arena *store = run->arena;
-    tf_arena_reset(&matcher->scratch);
+    tf_arena_mark before = tf_arena_here(&matcher->scratch);
     run->arena = &matcher->scratch; /* the mask is not kept in the history */
     bool made = tf_mask(run, c, &edits);
     run->arena = store;
+    tf_arena_back(&matcher->scratch, before);
     return made && tf_edits_empty(&edits);
 }
 

@@ -129,6 +129,7 @@ tokfsm_status tokfsm_matcher_fill(tokfsm_matcher *matcher, uint32_t *words, size
         if (need_apply != NULL)
             *need_apply = n_words < pack->n_words || !all_allowed(words, pack->vocab_size);
     }
+    tf_matcher_trim(matcher);
     tf_matcher_leave(matcher);
     return status;
 }
@@ -144,6 +145,7 @@ tokfsm_status tokfsm_matcher_bound(tokfsm_matcher *matcher, uint32_t *n_tokens, 
     tokfsm_status status = s.run.call.status;
     if (status == TOKFSM_OK)
         *n_tokens = bound;
+    tf_matcher_trim(matcher);
     tf_matcher_leave(matcher);
     return status;
 }
@@ -192,6 +194,7 @@ tokfsm_status tokfsm_matcher_check_bytes(tokfsm_matcher *matcher, const uint8_t 
         *n_taken = taken;
         *complete = whole;
     }
+    tf_matcher_trim(matcher);
     tf_matcher_leave(matcher);
     return status;
 }

@@ -32,7 +32,7 @@ struct tokfsm_matcher {
     uint32_t floor;    /* n_accepted below which rollback may not go */
     uint32_t padded;   /* ids below this and past the vocabulary are refused, not errors */
     uint32_t stop_has_bytes; /* a stop token that the automaton did not know of has bytes */
-    tf_arena scratch;  /* of fill; reset by each */
+    tf_arena scratch;  /* of a call; tf_matcher_trim */
 };
 
 tf_store *tf_store_new(const tokfsm_allocator *a, tf_store *parent);
@@ -45,6 +45,13 @@ static inline tokfsm_status tf_matcher_enter(tokfsm_matcher *matcher, tokfsm_err
     if (atomic_exchange_explicit(&matcher->busy, 1, memory_order_acquire) != 0)
         return tf_fail(err, TOKFSM_E_BUSY, "the matcher is in use by another thread");
     return TOKFSM_OK;
+}
+
+/* Many matchers hold no scratch memory between their calls; a mask that is kept takes none. */
+static inline void tf_matcher_trim(tokfsm_matcher *matcher)
+{
+    if (matcher->scratch.blocks != NULL)
+        tf_arena_free(&matcher->scratch);
 }
 
 static inline void tf_matcher_leave(tokfsm_matcher *matcher)
