@@ -1,7 +1,7 @@
 """What a vocabulary pack costs: to build once, to open once a process, on disk.
 
-Opening is all that stands between a `Vocabulary` whose tokens are read and its pack: the fingerprint, the file (in a warm
-page cache), verification, and what is made in memory. Each opening has a process of its own, so that
+Opening is all that stands between a `Vocabulary` whose tokens are read and its pack: the fingerprint, the file
+(in a warm page cache), verification, and what is made in memory. Each opening has a process of its own, so that
 nothing is warm that would not be. Prints medians by the thread's CPU clock; ``--record`` writes them.
 """
 

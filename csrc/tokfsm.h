@@ -287,7 +287,8 @@ TOKFSM_API const uint32_t *tokfsm_automaton_stop_ids(const tokfsm_automaton *aut
 /**
  * @param automaton     kept (retained).
  * @param stop_ids      NULL: the automaton's default stop set. Copied.
- * @param max_rollback  tokens that rollback can undo; TOKFSM_UNBOUNDED: all.
+ * @param max_rollback  tokens that rollback can undo; TOKFSM_UNBOUNDED: all. With a
+ *                      limit, memory that only earlier positions need is given back.
  * @param matcher       owned: tokfsm_matcher_free.
  */
 TOKFSM_API tokfsm_status tokfsm_matcher_new(tokfsm_automaton *automaton,

@@ -36,7 +36,8 @@ RUNTIME_STAGES = {"base", "vocab", "engine", "matcher"}
 COMPILE_HALF = {"schema", "lower", "regex", "automaton"}
 MOST_LINES = 600
 C_HEADERS = {"errno.h", "float.h", "limits.h", "math.h", "sched.h", "stdarg.h", "stdatomic.h", "stdbool.h", "stddef.h",
-             "stdint.h", "stdio.h", "stdlib.h", "string.h", "unistd.h", "windows.h", "sys/types.h"}
+             "stdint.h", "stdio.h", "stdlib.h", "string.h", "unistd.h", "windows.h", "sys/types.h", "sys/mman.h",
+             "immintrin.h"}
 
 C_FILES = sorted(path for path in CSRC.rglob("*.[ch]"))
 PYTHON_FILES = sorted(path for path in PACKAGE.rglob("*.py"))

@@ -1,6 +1,7 @@
 /*
  * Where a text stands: the open frames and the place inside the innermost lexeme.
- * Configurations and frames are immutable once made; rollback and fork are pointer moves.
+ * Configurations and frames are immutable once made; a matcher gets back by what a token changed in
+ * them (matcher/history.h), and a fork shares them.
  *
  * Registers live here: names seen, counts, emitted names, alternatives alive, characters,
  * white space. Nothing of them is part of a machine state.

@@ -9,7 +9,7 @@
 #define TF_HISTORY_H
 
 #if defined(__SSE2__)
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 #include "../base/le.h"
