@@ -406,8 +406,8 @@ TOKFSM_API uint32_t tokfsm_workers_count(const tokfsm_workers *workers);
  *                   tokfsm_matcher_fill. Borrowed.
  * @param rows       NULL, or n_matchers different rows below n_rows.
  * @param budgets    NULL, or one for each matcher.
- * @param workers    NULL: all on the caller's thread. So are batches of few rows, which cost less
- *                   than waking a thread.
+ * @param workers    NULL: all on the caller's thread. So is a batch of few rows, unless it takes
+ *                   longer than waking threads.
  * @param n_threads  threads to use at most, the caller's included.
  * @param need_apply may be NULL; 0 where no row needs to be applied.
  * @return TOKFSM_OK; or what tokfsm_matcher_fill returns, of the failing matcher that comes first

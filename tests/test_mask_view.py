@@ -81,7 +81,22 @@ def test_views_are_the_masks() -> None:
                 if not len(ids) or not m.accept_token(int(rng.choice(ids))):
                     break
     assert {"ids", "edits"} <= set(kinds), kinds
-    assert {"set", "clear", "or"} <= operations, operations
+    assert {"set", "clear", "and"} <= operations, operations
+
+
+def test_many_ids_are_words() -> None:
+    """Tokens that begin a string and stay in it are one piece of the pack."""
+    words = [b"%c%c" % (a, b) for a in range(97, 123) for b in range(97, 123)]
+    vocab = tokfsm.Vocabulary.from_bytes([bytes([b]) for b in range(256)] + [b'"' + w for w in words] + words)
+    m = tokfsm.compile({"type": "array", "items": {"type": "string"}}, vocab).matcher()
+    assert m.accept_token(ord("["))
+    bitmask = tokfsm.allocate_token_bitmask(1, vocab.size)
+    for _ in range(2):
+        view = m.mask_view()
+        m.fill_next_token_bitmask(bitmask)
+        assert np.array_equal(written(view), np.asarray(bitmask)[0].view(np.uint32))
+        assert view.kind == "edits" and view.base is None
+        assert "or" in {op for op, _, _ in view.edits}
 
 
 def test_a_finished_row_is_not_copied() -> None:

@@ -72,9 +72,8 @@ static tokfsm_status accept(tokfsm_matcher *matcher, uint32_t id, int32_t *accep
     tf_run run = {.m = machine, .arena = &matcher->store->arena,
                   .call = {&budget, err == NULL ? &local : err, TOKFSM_OK}};
     tf_configuration c = at->c;
-    for (uint32_t i = 0; i < n; i++)
-        if (!tf_step(&run, &c, bytes[i]))
-            return run.call.status;
+    if (!tf_step_text(&run, &c, bytes, n))
+        return run.call.status;
     if (!tf_is_live(&run, &c))
         return run.call.status;
     bool final = is_final(matcher, &run, &c);

@@ -3,14 +3,16 @@
 #include "matcher.h"
 #include "workers.h"
 
-/* A row of hits costs about a microsecond, as waking a thread does: fewer rows wake none. */
-enum { FEW_ROWS = 16, PIECE_ROWS = 4 };
+/* Rows that are known take well under a microsecond each, waking threads takes tens of rows' time:
+   fewer than these wake none, unless they turn out to be dear. */
+enum { MANY_ROWS = 64, PIECE_ROWS = 4 };
 
 typedef struct batch {
     tokfsm_matcher *const *matchers;
     size_t n_matchers;
     uint32_t *words;
     size_t n_words, row_words;
+    size_t piece_rows; /* rows that a thread takes at a time */
     const uint32_t *rows, *budgets;
     atomic_int need_apply;
     atomic_flag telling;  /* held by who writes the three below */
@@ -40,10 +42,10 @@ static void tell(batch *b, size_t i, tokfsm_status status, const tokfsm_error *e
 static void fill_piece(void *context, size_t piece)
 {
     batch *b = context;
-    const size_t end = (piece + 1) * PIECE_ROWS;
+    const size_t end = (piece + 1) * b->piece_rows;
     int32_t any = 0;
     tokfsm_error error; /* written on failure alone */
-    for (size_t i = piece * PIECE_ROWS; i < end && i < b->n_matchers; i++) {
+    for (size_t i = piece * b->piece_rows; i < end && i < b->n_matchers; i++) {
         const uint32_t budget = b->budgets == NULL ? TOKFSM_UNBOUNDED : b->budgets[i];
         int32_t need = 0;
         tokfsm_status status =
@@ -93,11 +95,13 @@ static tokfsm_status fill_all(batch *b, size_t n_rows, tokfsm_workers *workers, 
                               tokfsm_error *err)
 {
     TF_TRY(check_rows(b->rows, b->n_matchers, n_rows, &b->matchers[0]->scratch, err));
-    uint32_t n_helpers = b->n_matchers < FEW_ROWS || n_threads == 0 ? 0 : n_threads - 1;
-    size_t n_pieces = (b->n_matchers + PIECE_ROWS - 1) / PIECE_ROWS;
+    const bool many = b->n_matchers >= MANY_ROWS;
+    b->piece_rows = many ? PIECE_ROWS : 1;
+    const size_t n_pieces = (b->n_matchers + b->piece_rows - 1) / b->piece_rows;
+    uint32_t n_helpers = n_threads == 0 ? 0 : n_threads - 1;
     if (n_helpers >= n_pieces)
         n_helpers = (uint32_t)n_pieces - 1;
-    tf_workers_run(workers, n_helpers, n_pieces, fill_piece, b);
+    tf_workers_run(workers, n_helpers, many, n_pieces, fill_piece, b);
     if (b->first_failed == b->n_matchers)
         return TOKFSM_OK;
     enum { ROOM = 64 }; /* for the place, before the message */

@@ -4,7 +4,7 @@
  * wake, or busy, costs no more than having none.
  */
 #if !defined(_WIN32)
-#define _POSIX_C_SOURCE 200112L
+#define _POSIX_C_SOURCE 200112L /* threads, and a clock */
 #endif
 #include "workers.h"
 
@@ -45,10 +45,11 @@ uint32_t tokfsm_workers_count(const tokfsm_workers *workers)
     return 0;
 }
 
-void tf_workers_run(tokfsm_workers *workers, uint32_t n_helpers, size_t n,
+void tf_workers_run(tokfsm_workers *workers, uint32_t n_helpers, bool at_once, size_t n,
                     void (*piece)(void *context, size_t i), void *context)
 {
     (void)workers;
+    (void)at_once;
     (void)n_helpers;
     for (size_t i = 0; i < n; i++)
         piece(context, i);
@@ -57,9 +58,13 @@ void tf_workers_run(tokfsm_workers *workers, uint32_t n_helpers, size_t n,
 #else
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { STACK_BYTES = 1 << 20 }; /* some systems give a second thread too little for a miss */
+enum {
+    STACK_BYTES = 1 << 20, /* some systems give a second thread too little for a miss */
+    PATIENCE_NS = 50000    /* several times what waking a thread costs */
+};
 
 typedef struct job {
     struct job *next;
@@ -126,14 +131,36 @@ uint32_t tokfsm_workers_count(const tokfsm_workers *workers)
     return workers != NULL && is_here(workers) ? workers->n_threads : 0;
 }
 
-void tf_workers_run(tokfsm_workers *workers, uint32_t n_helpers, size_t n,
+static int64_t now_ns(void)
+{
+    struct timespec t = {0};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Pieces by the caller alone until they take long; what is done does not depend on it, only by
+   whom. */
+static void begin_alone(job *j)
+{
+    const int64_t begun = now_ns();
+    for (size_t i = 0; i < j->n; i++) {
+        j->piece(j->context, i);
+        atomic_store_explicit(&j->taken, i + 1, memory_order_relaxed);
+        if (now_ns() - begun > PATIENCE_NS)
+            return;
+    }
+}
+
+void tf_workers_run(tokfsm_workers *workers, uint32_t n_helpers, bool at_once, size_t n,
                     void (*piece)(void *context, size_t i), void *context)
 {
     job j = {.piece = piece, .context = context, .n = n};
     atomic_init(&j.taken, 0);
     uint32_t most = n_helpers == 0 ? 0 : tokfsm_workers_count(workers);
     j.wanted = n_helpers < most ? n_helpers : most;
-    if (j.wanted == 0 || pthread_cond_init(&j.left, NULL) != 0) {
+    if (j.wanted > 0 && !at_once)
+        begin_alone(&j);
+    if (j.wanted == 0 || n - atomic_load(&j.taken) < 2 || pthread_cond_init(&j.left, NULL) != 0) {
         take_part(&j);
         return;
     }
