@@ -92,7 +92,9 @@ def in_turn(ways: dict[str, Callable[[], object]], rounds: int) -> dict[str, lis
     return {name: [round(float(x)) for x in np.percentile(t, POINTS)] for name, t in times.items()}
 
 
-def one_size(made: list[Any], n: int, threads: list[int], options: argparse.Namespace, vocab_size: int) -> dict[str, Any]:
+def one_size(
+    made: list[Any], n: int, threads: list[int], options: argparse.Namespace, vocab_size: int
+) -> dict[str, Any]:
     batch = matchers(made, n, random.Random(options.seed))
     bitmask, other = (tokfsm.allocate_token_bitmask(n, vocab_size) for _ in range(2))
     first = timed(lambda: tokfsm.fill_batch(batch, bitmask))

@@ -29,8 +29,9 @@ bool tf_ids_add(tf_ids *list, tf_arena *arena, const uint32_t *ids, uint32_t n);
 /* Set the bits of a piece. */
 static inline void tf_piece_set(const tf_piece *piece, uint32_t *row)
 {
-    for (uint32_t i = 0; i < piece->n; i++)
-        row[piece->word[i]] |= piece->bits[i];
+    const uint32_t n = piece->n, *const word = piece->word, *const bits = piece->bits;
+    for (uint32_t i = 0; i < n; i++) /* n by itself: the row might be where the piece is */
+        row[word[i]] |= bits[i];
 }
 /* Of the pieces only those that there are. */
 static inline void tf_edits_copy(tf_edits *to, const tf_edits *from)

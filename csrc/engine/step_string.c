@@ -301,15 +301,17 @@ static uint32_t step_plain(tf_configuration *c, const uint8_t *table, const uint
 bool tf_step_text(tf_run *run, tf_configuration *c, const uint8_t *bytes, uint32_t n)
 {
     const uint8_t *table = tf_string_table()[TF_STR_NORMAL];
-    for (uint32_t i = 0; i < n;) {
-        uint32_t k = 0;
-        if ((c->mode == TF_IN_STRING || c->mode == TF_IN_NAME) && c->sub == TF_STR_NORMAL &&
-            table[bytes[i]] == TF_STR_NORMAL)
-            k = step_plain(c, table, bytes + i, n - i);
-        if (k > 0 ? !tf_run_spend(run) || !tf_string_is_live(run, c)
-                  : !tf_step(run, c, bytes[i]))
-            return false;
-        i += k > 0 ? k : 1;
+    for (uint32_t i = 0, k; i < n; i += k) {
+        if (table[bytes[i]] == TF_STR_NORMAL && c->sub == TF_STR_NORMAL &&
+            (c->mode == TF_IN_STRING || c->mode == TF_IN_NAME) &&
+            (k = step_plain(c, table, bytes + i, n - i)) > 0) {
+            if (!tf_run_spend(run) || !tf_string_is_live(run, c))
+                return false;
+        } else {
+            if (!tf_step(run, c, bytes[i]))
+                return false;
+            k = 1;
+        }
     }
     return true;
 }

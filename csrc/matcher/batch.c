@@ -39,6 +39,27 @@ static void tell(batch *b, size_t i, tokfsm_status status, const tokfsm_error *e
     atomic_flag_clear_explicit(&b->telling, memory_order_release);
 }
 
+/*
+ * What the next rows will ask for is on its way while this one is copied: rows push all else out
+ * of the nearer caches, and matcher, node, frame are each behind a pointer in the one before.
+ */
+static void fetch_ahead(const batch *b, size_t i, size_t end)
+{
+    if (i + 3 < end)
+        for (size_t line = 0; line < sizeof(tokfsm_matcher); line += 64)
+            tf_fetch((const char *)b->matchers[i + 3] + line);
+    if (i + 2 < end)
+        for (size_t line = 0; line < sizeof(tf_node); line += 64)
+            tf_fetch((const char *)b->matchers[i + 2]->at + line);
+    if (i + 1 < end) {
+        const tf_configuration *c = &b->matchers[i + 1]->at->c;
+        tf_fetch(c->top);
+        tf_fetch((const char *)c->top + 64);
+        tf_fetch(c->value);
+        tf_fetch(c->at);
+    }
+}
+
 static void fill_piece(void *context, size_t piece)
 {
     batch *b = context;
@@ -48,6 +69,7 @@ static void fill_piece(void *context, size_t piece)
     for (size_t i = piece * b->piece_rows; i < end && i < b->n_matchers; i++) {
         const uint32_t budget = b->budgets == NULL ? TOKFSM_UNBOUNDED : b->budgets[i];
         int32_t need = 0;
+        fetch_ahead(b, i, b->n_matchers);
         tokfsm_status status =
             tf_matcher_fill(b->matchers[i], row_of(b, i), b->n_words, budget, &need, &error);
         if (status != TOKFSM_OK)

@@ -151,6 +151,18 @@ static void many_at_once(tokfsm_pack *pack, tokfsm_workers *workers)
     tokfsm_automaton_free(automaton);
 }
 
+static void *nothing(void *context, size_t n_bytes)
+{
+    (void)context, (void)n_bytes;
+    return NULL;
+}
+
+static void release(void *context, void *block)
+{
+    (void)context;
+    CHECK(block == NULL);
+}
+
 static void statuses(tokfsm_automaton *automaton, tokfsm_workers *workers)
 {
     tokfsm_matcher *m[3] = {NULL, NULL, NULL};
@@ -184,6 +196,9 @@ static void statuses(tokfsm_automaton *automaton, tokfsm_workers *workers)
     CHECK(tokfsm_fill_batch(NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 1, &need, NULL) == TOKFSM_OK && need == 0);
     CHECK(tokfsm_workers_new(1, NULL, NULL, &err) == TOKFSM_E_ARGUMENT);
     CHECK(tokfsm_workers_count(NULL) == 0);
+    const tokfsm_allocator none_left = {nothing, release, NULL};
+    tokfsm_workers *not_made = NULL;
+    CHECK(tokfsm_workers_new(1, &none_left, &not_made, &err) == TOKFSM_E_NOMEM && not_made == NULL);
     tokfsm_mask_view view;
     CHECK(tokfsm_matcher_mask_view(m[0], NULL, &err) == TOKFSM_E_ARGUMENT);
     CHECK(tokfsm_matcher_mask_view(m[0], &view, &err) == TOKFSM_OK && view.n_words == N_WORDS);
