@@ -108,9 +108,8 @@ static tokfsm_status accept(tokfsm_matcher *matcher, uint32_t id, const tf_arena
     tf_run run = {.m = machine, .arena = &matcher->store->arena,
                   .call = {&budget, err == NULL ? &local : err, TOKFSM_OK}};
     tf_node next = {at->c, at->n_accepted + 1, 0, 0};
-    for (uint32_t i = 0; i < n; i++)
-        if (!tf_step(&run, &next.c, bytes[i]))
-            return run.call.status;
+    if (!tf_step_text(&run, &next.c, bytes, n))
+        return run.call.status;
     if (!tf_is_live(&run, &next.c))
         return run.call.status;
     if (next.c.text != at->c.text && next.c.text != NULL)

@@ -2,14 +2,7 @@
 #include "../base/bits.h"
 #include "matcher.h"
 
-/* A run on the matcher's scratch memory. */
-typedef struct scratch_run {
-    tf_budget budget;
-    tokfsm_error local;
-    tf_run run;
-} scratch_run;
-
-static void begin(scratch_run *s, tokfsm_matcher *matcher, tokfsm_error *err)
+void tf_scratch_begin(tf_scratch_run *s, tokfsm_matcher *matcher, tokfsm_error *err)
 {
     tf_machine *machine = matcher->automaton->machine;
     tf_arena_reset(&matcher->scratch);
@@ -73,9 +66,9 @@ static tokfsm_status fill(tokfsm_matcher *matcher, uint32_t *words, size_t n_wor
 {
     const tokfsm_pack *pack = matcher->automaton->pack;
     const tf_node *at = matcher->at;
-    scratch_run s;
+    tf_scratch_run s;
     tf_edits edits;
-    begin(&s, matcher, err);
+    tf_scratch_begin(&s, matcher, err);
     if (at->stopped)
         memset(&edits, 0, sizeof edits);
     else if (budget != TOKFSM_UNBOUNDED)
@@ -111,24 +104,27 @@ static bool all_allowed(const uint32_t *row, uint32_t vocab_size)
     return rest == 0 || row[vocab_size / 32] == ((uint32_t)1 << rest) - 1;
 }
 
+tokfsm_status tf_matcher_fill(tokfsm_matcher *matcher, uint32_t *words, size_t n_words,
+                              uint32_t budget, int32_t *need_apply, tokfsm_error *err)
+{
+    const tokfsm_pack *pack = matcher->automaton->pack;
+    if (n_words < pack->n_words)
+        TF_TRY(check_width(matcher, n_words, err));
+    TF_TRY(fill(matcher, words, n_words, budget, err));
+    if (n_words > pack->n_words && n_words * 32 > matcher->padded)
+        matcher->padded = n_words > UINT32_MAX / 32 ? UINT32_MAX : (uint32_t)n_words * 32;
+    if (need_apply != NULL)
+        *need_apply = n_words < pack->n_words || !all_allowed(words, pack->vocab_size);
+    return TOKFSM_OK;
+}
+
 tokfsm_status tokfsm_matcher_fill(tokfsm_matcher *matcher, uint32_t *words, size_t n_words,
                                   uint32_t budget, int32_t *need_apply, tokfsm_error *err)
 {
     if (words == NULL)
         return tf_fail(err, TOKFSM_E_ARGUMENT, "words is NULL");
     TF_TRY(tf_matcher_enter(matcher, err));
-    const tokfsm_pack *pack = matcher->automaton->pack;
-    tokfsm_status status = TOKFSM_OK;
-    if (n_words < pack->n_words)
-        status = check_width(matcher, n_words, err);
-    if (status == TOKFSM_OK)
-        status = fill(matcher, words, n_words, budget, err);
-    if (status == TOKFSM_OK) {
-        if (n_words > pack->n_words && n_words * 32 > matcher->padded)
-            matcher->padded = n_words > UINT32_MAX / 32 ? UINT32_MAX : (uint32_t)n_words * 32;
-        if (need_apply != NULL)
-            *need_apply = n_words < pack->n_words || !all_allowed(words, pack->vocab_size);
-    }
+    tokfsm_status status = tf_matcher_fill(matcher, words, n_words, budget, need_apply, err);
     tf_matcher_trim(matcher);
     tf_matcher_leave(matcher);
     return status;
@@ -139,8 +135,8 @@ tokfsm_status tokfsm_matcher_bound(tokfsm_matcher *matcher, uint32_t *n_tokens, 
     if (n_tokens == NULL)
         return tf_fail(err, TOKFSM_E_ARGUMENT, "n_tokens is NULL");
     TF_TRY(tf_matcher_enter(matcher, err));
-    scratch_run s;
-    begin(&s, matcher, err);
+    tf_scratch_run s;
+    tf_scratch_begin(&s, matcher, err);
     uint32_t bound = matcher->at->stopped ? 0 : tf_bound(&s.run, &matcher->at->c);
     tokfsm_status status = s.run.call.status;
     if (status == TOKFSM_OK)
@@ -154,8 +150,8 @@ static tokfsm_status check_bytes(tokfsm_matcher *matcher, const uint8_t *bytes, 
                                  size_t *n_taken, int32_t *complete, uint32_t allowed[8],
                                  tokfsm_error *err)
 {
-    scratch_run s;
-    begin(&s, matcher, err);
+    tf_scratch_run s;
+    tf_scratch_begin(&s, matcher, err);
     tf_configuration c = matcher->at->c;
     size_t n = 0;
     if (!matcher->at->stopped)

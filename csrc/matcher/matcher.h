@@ -35,6 +35,15 @@ struct tokfsm_matcher {
     tf_arena scratch;  /* of a call; tf_matcher_trim */
 };
 
+/* A run on the matcher's scratch memory; what the last one left there is gone. */
+typedef struct tf_scratch_run {
+    tf_budget budget;
+    tokfsm_error local;
+    tf_run run;
+} tf_scratch_run;
+
+void tf_scratch_begin(tf_scratch_run *s, tokfsm_matcher *matcher, tokfsm_error *err);
+
 tf_store *tf_store_new(const tokfsm_allocator *a, tf_store *parent);
 void tf_store_release(tf_store *store);
 /* E_BUSY, or the matcher is this call's until tf_matcher_leave. */
@@ -80,5 +89,8 @@ static inline bool tf_matcher_stops(const tokfsm_matcher *matcher, uint32_t id)
     return matcher->n_stop_ids > 0 &&
            tf_stop_ids_have(matcher->stop_ids, matcher->n_stop_ids, id);
 }
+/* tokfsm_matcher_fill for who has entered; scratch memory is left to the caller. */
+tokfsm_status tf_matcher_fill(tokfsm_matcher *matcher, uint32_t *words, size_t n_words,
+                              uint32_t budget, int32_t *need_apply, tokfsm_error *err);
 
 #endif
