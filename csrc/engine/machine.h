@@ -79,6 +79,7 @@ typedef struct tf_content {
     uint8_t has_counts;  /* and how many strings that is, or at least that */
     uint32_t id;         /* artifacts */
     const tf_content_state *start;
+    struct tf_machine *owner; /* that makes the states of one that machines share; else NULL */
     const void *build; /* compile half */
 } tf_content;
 
@@ -92,6 +93,7 @@ struct tf_content_state {
     uint32_t id;
     _Atomic(const uint32_t *) cost; /* [n_languages] tokens to acceptance, whatever the length */
     _Atomic(const struct tf_safe_note *) safe; /* safe.h: of the languages asked for first */
+    _Atomic(const struct tf_stay_note *) stay; /* walk_safe.c: the same */
     _Atomic(const tf_content_state *) next[]; /* [n_classes]; &tf_content_dead: nothing is live */
 };
 extern const tf_content_state tf_content_dead;
@@ -321,6 +323,12 @@ const tf_items_cost *tf_kind_items_cost(tf_machine *m, const tf_kind *kind, tf_c
 const tf_content_state *tf_content_next(tf_machine *m, const tf_content_state *state,
                                         uint32_t class, tf_call *call);
 const uint32_t *tf_content_cost(tf_machine *m, const tf_content_state *state, tf_call *call);
+
+/* The machine whose memory and lock a content's states have; m uses it. */
+static inline tf_machine *tf_content_maker(tf_machine *m, const tf_content *content)
+{
+    return content->owner == NULL ? m : content->owner;
+}
 
 static inline bool tf_has_byte(const tf_machine *m, uint8_t byte)
 {

@@ -228,7 +228,7 @@ static void keep(tf_machine *m, const looking *l, uint32_t known, const tf_safe 
     if (atomic_load_explicit(&state->safe, memory_order_relaxed) != NULL)
         return;
     size_t n_words = l->wanted->n_words * sizeof(uint64_t), n_states = l->n * sizeof *l->states;
-    tf_safe_note *note = tf_cache_block(m, sizeof *note + n_words + n_states);
+    tf_safe_note *note = tf_cache_block(tf_content_maker(m, state->content), sizeof *note + n_words + n_states);
     if (note == NULL)
         return;
     const tf_content_state **states =

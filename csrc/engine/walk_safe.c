@@ -4,6 +4,7 @@
  * has a character by which the content leaves the safe ones, and is walked; tokens that
  * close the string are told apart by what they have before the quote.
  */
+#include "cache.h"
 #include "emitted.h"
 #include "name_content.h"
 #include "safe.h"
@@ -33,6 +34,7 @@ typedef struct safe_walk {
     tf_wanted wanted;
     const uint8_t (*strings)[256];
     bool minimal; /* escapes="minimal" */
+    bool by_state; /* nothing but the content state decides what stays and what may close */
     level *levels;
     uint8_t *path; /* decoded bytes on the way to the level */
     tf_edits *edits;
@@ -404,7 +406,8 @@ static bool note_escaped(safe_walk *w, outcomes *found, uint32_t i)
     for (uint32_t k = 0; k < before->n; k++)
         if (!tf_step(w->run, &c, before->bytes[k]))
             return w->run->call.status == TOKFSM_OK;
-    return c.content == NULL || note_before(w, found, c.content, c.n, &c, i);
+    return c.content == NULL ||
+           note_before(w, found, c.content, c.n, w->by_state ? NULL : &c, i);
 }
 
 static bool find_outcomes(safe_walk *w, outcomes *found)
@@ -469,6 +472,77 @@ static bool walk_closers(safe_walk *w, outcomes *found)
     return true;
 }
 
+/* ---- what was found for a content state ---- */
+
+typedef struct ending {
+    const tf_content_state *state;
+    uint32_t one;
+    uint64_t befores[BEFORE_WORDS];
+} ending;
+
+typedef struct tf_stay_note {
+    const uint32_t *base, *narrowed;
+    uint32_t n_ids, n_endings;
+    const uint32_t *ids;
+    const ending *endings;
+    uint64_t words[]; /* the languages asked for */
+} tf_stay_note;
+
+static bool recall(safe_walk *w, outcomes *found)
+{
+    tf_content_state *state = (tf_content_state *)(uintptr_t)w->from->content; /* an atomic is read */
+    const tf_stay_note *note = atomic_load_explicit(&state->stay, memory_order_acquire);
+    if (!w->by_state || note == NULL ||
+        memcmp(note->words, w->wanted.words.words, w->wanted.n_words * sizeof *note->words) != 0)
+        return false;
+    const tf_before *befores = w->run->m->pack->traces->befores;
+    w->edits->base = note->base;
+    w->edits->narrowed = note->narrowed;
+    /* Nothing writes to them: what is added goes to a copy. */
+    w->edits->before = (tf_ids){(uint32_t *)(uintptr_t)note->ids, note->n_ids, note->n_ids};
+    found->n = note->n_endings;
+    for (uint32_t i = 0; i < note->n_endings; i++) {
+        const ending *from = &note->endings[i];
+        outcome *at = &found->items[i];
+        at->state = from->state;
+        at->one = from->one;
+        at->n = w->from->n + befores[from->one].chars;
+        at->has_place = false;
+        memcpy(at->befores, from->befores, sizeof at->befores);
+    }
+    return true;
+}
+
+/* Keep what stays in the string and which of its ends are alike. */
+static void remember(const safe_walk *w, const outcomes *found)
+{
+    tf_content_state *state = (tf_content_state *)(uintptr_t)w->from->content;
+    const tf_stay_note *none = NULL;
+    if (!w->by_state || atomic_load_explicit(&state->stay, memory_order_relaxed) != NULL)
+        return;
+    const tf_edits *edits = w->edits;
+    size_t n_words = w->wanted.n_words * sizeof(uint64_t), n_endings = found->n * sizeof(ending);
+    size_t n_ids = edits->before.n * sizeof *edits->before.items;
+    tf_stay_note *note = tf_cache_block(tf_content_maker(w->run->m, state->content),
+                                        sizeof *note + n_words + n_endings + n_ids);
+    if (note == NULL)
+        return;
+    ending *endings = (ending *)(void *)((char *)(note + 1) + n_words);
+    uint32_t *ids = (uint32_t *)(void *)((char *)endings + n_endings);
+    *note = (tf_stay_note){edits->base, edits->narrowed, edits->before.n, found->n, ids, endings};
+    memcpy(note->words, w->wanted.words.words, n_words);
+    for (uint32_t i = 0; i < found->n; i++) {
+        endings[i].state = found->items[i].state;
+        endings[i].one = found->items[i].one;
+        memcpy(endings[i].befores, found->items[i].befores, sizeof endings[i].befores);
+    }
+    if (n_ids > 0)
+        memcpy(ids, edits->before.items, n_ids);
+    /* Another thread may be first: its note stays, and this one goes with the cache. */
+    atomic_compare_exchange_strong_explicit(&state->stay, &none, note, memory_order_release,
+                                            memory_order_relaxed);
+}
+
 /* ---- both ---- */
 
 bool tf_walk_safe(tf_run *run, const tf_configuration *c, bool *done, tf_edits *edits)
@@ -483,6 +557,7 @@ bool tf_walk_safe(tf_run *run, const tf_configuration *c, bool *done, tf_edits *
         (c->mode == TF_IN_NAME && (run->m->names_pair || tf_emitted_ahead(run->m, c))) ||
         !tf_wanted_of(run, c, &w.wanted))
         return run->call.status == TOKFSM_OK;
+    w.by_state = c->mode == TF_IN_STRING && s->n_literals == 0 && !w.wanted.limited;
     outcomes found;
     found.n = 0;
     w.levels = tf_arena_take(run->arena, ((size_t)pack->all.depth + 2) * sizeof *w.levels);
@@ -492,12 +567,19 @@ bool tf_walk_safe(tf_run *run, const tf_configuration *c, bool *done, tf_edits *
     if (c->literal == TF_ON &&
         !tf_text_leave(run, c->low < c->high ? &s->literals[c->low] : NULL, c->pos, &w.text))
         return false;
+    if (recall(&w, &found)) {
+        *done = walk_closers(&w, &found);
+        return *done;
+    }
     if (!tf_safe_of(run, &w.wanted, &w.safe))
         return false;
     if (!take_safe(&w))
         return true; /* no row to be had: the plain walk does without */
     if (!find_outcomes(&w, &found))
         return run->call.status == TOKFSM_OK;
-    *done = walk_stay(&w) && walk_long(&w) && walk_closers(&w, &found);
+    if (!walk_stay(&w) || !walk_long(&w))
+        return false;
+    remember(&w, &found);
+    *done = walk_closers(&w, &found);
     return *done;
 }
