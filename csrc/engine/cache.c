@@ -1,6 +1,7 @@
 #include "cache.h"
 
 #include "../base/bits.h"
+#include "../vocab/traces.h"
 #include "counters.h"
 #include "emitted.h"
 #include "frames.h"
@@ -98,6 +99,88 @@ static bool emitted_matters(const tf_machine *m, const tf_configuration *c, cons
     return tf_emitted_whole(m, frame);
 }
 
+void tf_cache_kind(const tf_machine *m, tf_kind *kind)
+{
+    const tf_vocab_facts *facts = &m->pack->traces->facts;
+    const tf_strings *names = &kind->names;
+    kind->names_apart = 0;
+    if (!kind->is_object || kind->counts || kind->rank != NULL || kind->counting != NULL ||
+        kind->name_sets > 0 || (names->content != NULL && names->content->has_counts) ||
+        names->hard_names || facts->names_pair)
+        return;
+    for (uint32_t i = 0; i < kind->n_names; i++) {
+        uint8_t first = names->literals[i].n_spelled == 0 ? '"' : names->literals[i].spelled[0];
+        if (tf_word_bit(facts->after_comma, first))
+            return;
+    }
+    kind->names_apart = 1;
+}
+
+/* Whether some declared name is not there yet; false: what it needs to know is not made. */
+static bool find_left(const tf_frame *frame, bool *left)
+{
+    const tf_kind *kind = frame->kind;
+    const uint64_t *alive = tf_frame_alive(frame);
+    *left = false;
+    for (uint32_t i = 0; i < kind->n_names && !*left; i++) {
+        if (tf_bit(frame->seen, i))
+            continue;
+        const tf_edge *edge = atomic_load_explicit(&kind->edges[i], memory_order_acquire);
+        if (edge == NULL)
+            return false;
+        *left = tf_words_meet(edge->admits, alive, kind->alternative_words);
+    }
+    return true;
+}
+
+/*
+ * Names that are there. Where no token spells the beginning of the next one together with what is
+ * before it, they matter only through which alternatives may close and whether a name is left;
+ * and in a name, which of those that it can become are there.
+ */
+static void put_seen(const tf_configuration *c, const tf_frame *frame, bool left, tf_signature *s)
+{
+    const tf_kind *kind = frame->kind;
+    const uint64_t *alive = tf_frame_alive(frame);
+    for (uint32_t w = 0; w < kind->alternative_words; w++) {
+        uint64_t closing = 0;
+        for (uint32_t a = w * 64; a < kind->n_alternatives && a < w * 64 + 64; a++) {
+            const uint32_t *required = kind->required + (size_t)a * kind->name_words;
+            bool closes = tf_word_bit(alive, a);
+            for (uint32_t k = 0; k < kind->name_words && closes; k++)
+                closes = (required[k] & ~frame->seen[k]) == 0;
+            closing |= (uint64_t)closes << (a & 63u);
+        }
+        put(s, closing);
+    }
+    put(s, left);
+    if (frame != c->top || c->mode != TF_IN_NAME || c->literal != TF_ON || c->low >= c->high)
+        return;
+    for (uint32_t w = c->low / 32; w <= (c->high - 1) / 32; w++) {
+        uint32_t bits = frame->seen[w];
+        if (w == c->low / 32)
+            bits &= UINT32_MAX << (c->low & 31u);
+        if (w == (c->high - 1) / 32)
+            bits &= UINT32_MAX >> (31u - ((c->high - 1) & 31u));
+        put(s, bits);
+    }
+}
+
+/*
+ * The member or item begun last matters through its value's obligations, where there are several,
+ * and through what it counts for; before its value comes it is that value.
+ */
+static uint64_t edge_word(const tf_configuration *c, const tf_frame *frame)
+{
+    const tf_edge *edge = frame->edge;
+    bool of_place = frame == c->top && c->mode == TF_AT_COLON;
+    bool over = frame == c->top && (c->mode == TF_AT_NAME || c->mode == TF_IN_NAME ||
+                                    c->mode == TF_AT_AFTER);
+    if (edge == NULL || frame->kind->counting != NULL || of_place)
+        return (uint64_t)(uintptr_t)edge;
+    return over || (edge->value != NULL && edge->value->n == 1) ? 1 : (uint64_t)(uintptr_t)edge;
+}
+
 static void put_frames(const tf_machine *m, const tf_configuration *c, tf_signature *s)
 {
     const tf_frame *frame = c->top;
@@ -111,8 +194,11 @@ static void put_frames(const tf_machine *m, const tf_configuration *c, tf_signat
             s->n = TF_MAX_SIGNATURE + 1; /* depends on what was written */
             return;
         }
-        put(s, (uint64_t)(uintptr_t)kind);
-        put(s, (uint64_t)(uintptr_t)frame->edge);
+        bool left = false, apart = kind->names_apart &&
+                                   (frame != c->top || c->mode != TF_AT_NAME) &&
+                                   find_left(frame, &left);
+        put(s, (uint64_t)(uintptr_t)kind | apart); /* the address is even */
+        put(s, edge_word(c, frame));
         put(s, clipped_count(m, frame));
         put_words(s, tf_frame_alive(frame), kind->alternative_words);
         for (uint32_t k = 0; kind->counting != NULL && k < kind->counting->n_counters; k++)
@@ -121,6 +207,10 @@ static void put_frames(const tf_machine *m, const tf_configuration *c, tf_signat
             put(s, frame->last);
         if (m->options.whitespace == TOKFSM_WHITESPACE_INDENT)
             put(s, frame->depth);
+        if (apart) {
+            put_seen(c, frame, left, s);
+            continue;
+        }
         for (uint32_t w = 0; w < kind->name_words; w += 2)
             put(s, frame->seen[w] |
                        (uint64_t)(w + 1 < kind->name_words ? frame->seen[w + 1] : 0) << 32);

@@ -229,6 +229,8 @@ struct tf_kind {
     const uint32_t *required;               /* [n_alternatives][name_words] */
     const uint32_t *spoken;                 /* [n_alternatives][name_words]: what it speaks of */
     uint32_t counts;                        /* 1: some alternative has a count */
+    uint32_t names_apart;                   /* 1: no token tells which names are there, but where
+                                               one begins: tf_cache_kind */
     const uint32_t *rank;                   /* property_order="schema": [n_alternatives][n_names],
                                                TF_NONE: among the other names; else NULL */
     /* arrays: item i looks through edge c, the last with first[c] <= i */
