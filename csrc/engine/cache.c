@@ -116,54 +116,99 @@ void tf_cache_kind(const tf_machine *m, tf_kind *kind)
     kind->names_apart = 1;
 }
 
-/* Whether some declared name is not there yet; false: what it needs to know is not made. */
-static bool find_left(const tf_frame *frame, bool *left)
+/*
+ * How many members of a set of names are wanting: none, one, more. A name that is being written can
+ * be the one; then it matters which one that is.
+ */
+enum { WANTING_NONE, WANTING_MORE, WANTING_ONE /* + its index */ };
+#define RAW_NAMES UINT64_MAX /* in the place of what is left */
+
+/* What is wanting once one of the names low .. high - 1 is there, too. */
+static uint64_t wanting(uint32_t n, uint32_t one, uint32_t low, uint32_t high)
+{
+    if (n == 1 && one >= low && one < high)
+        return WANTING_ONE + (uint64_t)one;
+    return n == 0 ? WANTING_NONE : WANTING_MORE;
+}
+
+static uint32_t lowest_bit(uint32_t bits)
+{
+    uint32_t i = 0;
+    while (!(bits >> i & 1u))
+        i++;
+    return i;
+}
+
+/* Of declared names that may still come in alternative a; false: an edge is not made. */
+static bool find_left(const tf_frame *frame, uint32_t a, uint32_t low, uint32_t high, uint64_t *left)
 {
     const tf_kind *kind = frame->kind;
-    const uint64_t *alive = tf_frame_alive(frame);
-    *left = false;
-    for (uint32_t i = 0; i < kind->n_names && !*left; i++) {
-        if (tf_bit(frame->seen, i))
-            continue;
-        const tf_edge *edge = atomic_load_explicit(&kind->edges[i], memory_order_acquire);
-        if (edge == NULL)
-            return false;
-        *left = tf_words_meet(edge->admits, alive, kind->alternative_words);
+    uint32_t n = 0, one = 0;
+    for (uint32_t w = 0; w < kind->name_words && n < 2; w++) {
+        uint32_t bits = ~frame->seen[w];
+        if (w == kind->n_names / 32)
+            bits &= ((uint32_t)1 << (kind->n_names & 31u)) - 1;
+        for (; bits != 0 && n < 2; bits &= bits - 1) {
+            uint32_t i = w * 32 + lowest_bit(bits);
+            const tf_edge *edge = atomic_load_explicit(&kind->edges[i], memory_order_acquire);
+            if (edge == NULL)
+                return false;
+            if (!tf_word_bit(edge->admits, a))
+                continue;
+            one = i;
+            n++;
+        }
     }
+    *left = wanting(n, one, low, high);
     return true;
+}
+
+/* Of the names that alternative a requires. */
+static uint64_t find_required(const tf_frame *frame, uint32_t a, uint32_t low, uint32_t high)
+{
+    const tf_kind *kind = frame->kind;
+    const uint32_t *required = kind->required + (size_t)a * kind->name_words;
+    uint32_t n = 0, one = 0;
+    for (uint32_t w = 0; w < kind->name_words && n < 2; w++)
+        for (uint32_t bits = required[w] & ~frame->seen[w]; bits != 0 && n < 2; bits &= bits - 1) {
+            one = w * 32 + lowest_bit(bits);
+            n++;
+        }
+    return wanting(n, one, low, high);
 }
 
 /*
  * Names that are there. Where no token spells the beginning of the next one together with what is
  * before it, they matter only through which alternatives may close and whether a name is left;
- * and in a name, which of those that it can become are there.
+ * and in a name, which of those that it can become are there. False: they are to be put whole.
  */
-static void put_seen(const tf_configuration *c, const tf_frame *frame, bool left, tf_signature *s)
+static bool put_names(const tf_configuration *c, const tf_frame *frame, tf_signature *s)
 {
+    enum { FEW_ALTERNATIVES = 8 };
     const tf_kind *kind = frame->kind;
     const uint64_t *alive = tf_frame_alive(frame);
-    for (uint32_t w = 0; w < kind->alternative_words; w++) {
-        uint64_t closing = 0;
-        for (uint32_t a = w * 64; a < kind->n_alternatives && a < w * 64 + 64; a++) {
-            const uint32_t *required = kind->required + (size_t)a * kind->name_words;
-            bool closes = tf_word_bit(alive, a);
-            for (uint32_t k = 0; k < kind->name_words && closes; k++)
-                closes = (required[k] & ~frame->seen[k]) == 0;
-            closing |= (uint64_t)closes << (a & 63u);
-        }
-        put(s, closing);
+    bool top = frame == c->top, in_name = top && c->mode == TF_IN_NAME && c->literal == TF_ON;
+    uint32_t low = in_name ? c->low : 0, high = in_name ? c->high : 0;
+    if (!kind->names_apart || kind->n_alternatives > FEW_ALTERNATIVES ||
+        (top && c->mode == TF_AT_NAME))
+        return false;
+    uint64_t wanted[FEW_ALTERNATIVES];
+    for (uint32_t a = 0; a < kind->n_alternatives; a++) {
+        uint64_t left = WANTING_MORE;
+        if (tf_word_bit(alive, a) && !find_left(frame, a, low, high, &left))
+            return false;
+        wanted[a] = left << 32 | find_required(frame, a, low, high);
     }
-    put(s, left);
-    if (frame != c->top || c->mode != TF_IN_NAME || c->literal != TF_ON || c->low >= c->high)
-        return;
-    for (uint32_t w = c->low / 32; w <= (c->high - 1) / 32; w++) {
+    put_words(s, wanted, kind->n_alternatives);
+    for (uint32_t w = low / 32; low < high && w <= (high - 1) / 32; w++) {
         uint32_t bits = frame->seen[w];
-        if (w == c->low / 32)
-            bits &= UINT32_MAX << (c->low & 31u);
-        if (w == (c->high - 1) / 32)
-            bits &= UINT32_MAX >> (31u - ((c->high - 1) & 31u));
+        if (w == low / 32)
+            bits &= UINT32_MAX << (low & 31u);
+        if (w == (high - 1) / 32)
+            bits &= UINT32_MAX >> (31u - ((high - 1) & 31u));
         put(s, bits);
     }
+    return true;
 }
 
 /*
@@ -194,10 +239,7 @@ static void put_frames(const tf_machine *m, const tf_configuration *c, tf_signat
             s->n = TF_MAX_SIGNATURE + 1; /* depends on what was written */
             return;
         }
-        bool left = false, apart = kind->names_apart &&
-                                   (frame != c->top || c->mode != TF_AT_NAME) &&
-                                   find_left(frame, &left);
-        put(s, (uint64_t)(uintptr_t)kind | apart); /* the address is even */
+        put(s, (uint64_t)(uintptr_t)kind);
         put(s, edge_word(c, frame));
         put(s, clipped_count(m, frame));
         put_words(s, tf_frame_alive(frame), kind->alternative_words);
@@ -207,10 +249,9 @@ static void put_frames(const tf_machine *m, const tf_configuration *c, tf_signat
             put(s, frame->last);
         if (m->options.whitespace == TOKFSM_WHITESPACE_INDENT)
             put(s, frame->depth);
-        if (apart) {
-            put_seen(c, frame, left, s);
+        if (put_names(c, frame, s))
             continue;
-        }
+        put(s, RAW_NAMES);
         for (uint32_t w = 0; w < kind->name_words; w += 2)
             put(s, frame->seen[w] |
                        (uint64_t)(w + 1 < kind->name_words ? frame->seen[w + 1] : 0) << 32);
@@ -226,8 +267,13 @@ void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutra
     if (!m->bytes_complete || (string && c->literal == TF_MAYBE) ||
         (c->mode == TF_IN_NAME && c->literal == TF_OFF && m->names_pair))
         return;
-    put(s, c->mode | (uint64_t)c->gap << 8 | (uint64_t)c->sub << 16 | (uint64_t)c->literal << 24);
-    if (c->value != NULL) {
+    /* What an earlier place has left behind is not put. */
+    bool gap = c->mode == TF_AT_VALUE || c->mode == TF_AT_NAME;
+    bool value = c->mode == TF_AT_VALUE || c->mode == TF_IN_STRING || c->mode == TF_IN_NUMBER ||
+                 c->mode == TF_IN_LITERAL;
+    put(s, c->mode | (gap ? (uint64_t)c->gap << 8 : 0) |
+               (string ? (uint64_t)c->sub << 16 | (uint64_t)c->literal << 24 : 0));
+    if (value && c->value != NULL) {
         put(s, (uint64_t)(uintptr_t)c->value);
         put_words(s, tf_words(&c->alive, c->value->n_words), c->value->n_words);
     }
