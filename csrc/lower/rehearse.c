@@ -4,7 +4,7 @@
 #include "../vocab/traces.h"
 
 enum {
-    UNITS = 60000,       /* of work in all */
+    UNITS = 100000,       /* of work in all */
     MOST_NAMES = 128,    /* of an object */
     MOST_LITERALS = 16,  /* of an enumeration */
     MOST_PLACES = 256,   /* containers that wait */

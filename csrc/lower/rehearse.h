@@ -12,7 +12,7 @@
  * TF_REHEARSED_MASKS at the most. What a limit or a budget ends is left to first use; false is
  * no error but those of memory and of a cancelled call.
  */
-enum { TF_REHEARSED_MASKS = 256 };
+enum { TF_REHEARSED_MASKS = 700 };
 tokfsm_status tf_rehearse(tf_build *b, const tokfsm_cancel *cancel, tokfsm_error *err);
 
 #endif
