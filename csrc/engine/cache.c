@@ -2,6 +2,7 @@
 
 #include "../base/bits.h"
 #include "../vocab/traces.h"
+#include "content.h"
 #include "counters.h"
 #include "emitted.h"
 #include "frames.h"
@@ -46,11 +47,13 @@ static void put_words(tf_signature *s, const uint64_t *words, uint32_t n)
 static uint64_t reach(const tf_machine *m) { return (uint64_t)m->pack->max_token_bytes + 1; }
 
 /* Characters so far, as far as a break of the outcome is within a token's reach. */
-static uint64_t clipped_length(const tf_machine *m, const tf_strings *s, uint64_t n)
+static uint64_t clipped_length(const tf_machine *m, const tf_configuration *c)
 {
+    const tf_strings *s = c->at;
     uint32_t i = s->n_breaks;
-    if (i > 1 && s->content != NULL)
-        return n; /* what the content admits can depend on a length far off */
+    uint64_t n = c->n;
+    if (i > 1 && s->content != NULL) /* what the content admits can depend on a length far off */
+        return tf_content_far(m, c) ? UINT64_MAX : n;
     while (i > 1 && s->breaks[i - 1].from > n)
         i--;
     if (i < s->n_breaks && s->breaks[i].from - n <= reach(m))
@@ -279,7 +282,7 @@ void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutra
     }
     if (string) {
         const tf_strings *strings = c->at;
-        put(s, c->mode == TF_IN_NAME ? 0 : clipped_length(m, strings, c->n));
+        put(s, c->mode == TF_IN_NAME ? 0 : clipped_length(m, c));
         put(s, c->sub == TF_STR_NORMAL ? 0 : c->hex);
         if (strings->content != NULL)
             put(s, (uint64_t)(uintptr_t)c->content);

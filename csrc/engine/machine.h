@@ -77,6 +77,7 @@ typedef struct tf_content {
     const uint32_t *run;
     uint8_t has_lengths; /* states know of the lengths of what they accept: TF_LENGTHS_* */
     uint8_t has_counts;  /* and how many strings that is, or at least that */
+    _Atomic uint64_t farthest; /* the longest of the shortest continuations of states made so far */
     uint32_t id;         /* artifacts */
     const tf_content_state *start;
     struct tf_machine *owner; /* that makes the states of one that machines share; else NULL */

@@ -50,11 +50,18 @@ static bool close_free(tf_run *run, const tf_configuration *c, tf_edits *edits)
     const tokfsm_pack *pack = run->m->pack;
     bool minimal = run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL;
     bool name = c->mode == TF_IN_NAME;
+    const tf_strings *names = c->at;
+    const tf_text *text = c->text;
+    /* Names are told from those that are there by their text, which a literal spares. */
+    if (name && c->literal == TF_ON &&
+        !tf_text_leave(run, c->low < c->high ? &names->literals[c->low] : NULL, c->pos, &text))
+        return false;
     /* Lengths low .. high - 1 more have one outcome: one walk for each such span. */
     for (uint32_t low = on_literal(c), high; low <= pack->max_close_chars; low = high) {
         tf_configuration closed = *c;
         closed.literal = TF_OFF;
         closed.low = closed.high = 0;
+        closed.text = text;
         high = pack->max_close_chars + 1;
         if (!name) {
             const tf_strings *s = c->at;
@@ -245,6 +252,7 @@ bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits)
         return false;
     tf_signature signature;
     tf_signature_of(run->m, c, neutral, &signature);
+    bool far = tf_content_far(run->m, c);
     if (!tf_cache_find(run->m, &signature, edits)) {
         if (neutral)
             run->searching = 2;
@@ -252,7 +260,8 @@ bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits)
         run->searching = 0;
         if (!made)
             return false;
-        tf_cache_keep(run->m, &signature, edits);
+        if (!far || tf_content_far(run->m, c))
+            tf_cache_keep(run->m, &signature, edits);
     }
     return !neutral || settle_pairs(run, c, edits);
 }

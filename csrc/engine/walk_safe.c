@@ -342,7 +342,13 @@ static bool take_safe(safe_walk *w)
     w->edits->base = tf_group_row_of(pack, w->safe.inside);
     w->edits->narrowed =
         k == pack->n_lengths ? NULL : pack->stay_at_most + (size_t)(k - 1) * pack->n_words;
-    return w->edits->base != NULL;
+    if (w->edits->base != NULL)
+        return true;
+    /* The pack keeps no more of them: it is kept where the mask is. */
+    tf_machine *maker = tf_content_maker(w->run->m, w->from->content->content);
+    uint32_t *row = tf_cache_block(maker, pack->n_words * sizeof *row);
+    w->edits->base = row;
+    return row != NULL && tf_group_row_write(pack, w->safe.inside, row);
 }
 
 /* ---- tokens that close ---- */
@@ -545,7 +551,8 @@ static void remember(const safe_walk *w, const outcomes *found)
 
 /* ---- both ---- */
 
-bool tf_walk_safe(tf_run *run, const tf_configuration *c, bool *done, tf_edits *edits)
+/* `far`: lengths do not matter (tf_content_far). */
+static bool walk(tf_run *run, const tf_configuration *c, bool far, bool *done, tf_edits *edits)
 {
     const tf_strings *s = c->at;
     tokfsm_pack *pack = run->m->pack;
@@ -557,6 +564,7 @@ bool tf_walk_safe(tf_run *run, const tf_configuration *c, bool *done, tf_edits *
         (c->mode == TF_IN_NAME && (run->m->names_pair || tf_emitted_ahead(run->m, c))) ||
         !tf_wanted_of(run, c, &w.wanted))
         return run->call.status == TOKFSM_OK;
+    w.wanted.limited = w.wanted.limited && !far;
     w.by_state = c->mode == TF_IN_STRING && s->n_literals == 0 && !w.wanted.limited;
     outcomes found;
     found.n = 0;
@@ -579,7 +587,20 @@ bool tf_walk_safe(tf_run *run, const tf_configuration *c, bool *done, tf_edits *
         return run->call.status == TOKFSM_OK;
     if (!walk_stay(&w) || !walk_long(&w))
         return false;
+    if (far && !tf_content_far(run->m, c)) /* states were made that lie farther */
+        return true;
     remember(&w, &found);
     *done = walk_closers(&w, &found);
     return *done;
+}
+
+bool tf_walk_safe(tf_run *run, const tf_configuration *c, bool *done, tf_edits *edits)
+{
+    bool far = tf_content_far(run->m, c);
+    if (!walk(run, c, far, done, edits))
+        return false;
+    if (*done || !far)
+        return true;
+    memset(edits, 0, sizeof *edits);
+    return walk(run, c, false, done, edits);
 }

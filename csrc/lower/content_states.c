@@ -177,6 +177,8 @@ static tokfsm_status make_state(tf_build *b, tf_content_build *c, const tf_dfa_s
                        : take_shortest(b, dfa, tuple[i], &lengths[i]));
         if (tuple[i] == TF_DFA_DEAD)
             continue;
+        if (lengths != NULL && lengths[i]->shortest > c->content.farthest)
+            c->content.farthest = lengths[i]->shortest; /* no live state has none */
         tf_word_set(words + n_words, i);
         if (tf_dfa_accepts(dfa, tuple[i]))
             tf_word_set(words, i);
