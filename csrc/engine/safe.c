@@ -261,7 +261,8 @@ bool tf_wanted_of(tf_run *run, const tf_configuration *c, tf_wanted *wanted)
         for (uint32_t j = 0; j < content->n_languages; j++)
             if (tf_other_open(run, c->top, j, open.words))
                 tf_word_set(wanted->words.words, j);
-        return !content->has_counts && run->call.status == TOKFSM_OK;
+        /* With none emitted as many are left as there are. */
+        return (!content->has_counts || c->top->emitted == NULL) && run->call.status == TOKFSM_OK;
     }
     const uint64_t *alive = tf_words(&c->alive, c->value->n_words);
     wanted->limited = s->n_breaks > 1;
