@@ -93,8 +93,7 @@ bool tf_emitted_ahead(const tf_machine *m, const tf_configuration *c)
 
 /* ---- as if nothing were emitted ---- */
 
-/* Whether so many names of each class are left, if any, that those emitted are as nothing. */
-static bool plenty(const tf_frame *frame)
+bool tf_emitted_few(const tf_frame *frame)
 {
     const uint64_t many = (uint64_t)1 << 20;
     const tf_kind *kind = frame->kind;
@@ -106,8 +105,13 @@ static bool plenty(const tf_frame *frame)
             return false;
     for (uint32_t j = 0; j < content->n_languages; j++) {
         uint64_t n = content->start->counts[j];
-        if (n != 0 && n != UINT64_MAX && (n < 4 * many || frame->count >= many))
-            return false;
+        if (n == 0 || n == UINT64_MAX || (n >= 4 * many && frame->count < many))
+            continue;
+        const tf_edge *edge =
+            atomic_load_explicit(&kind->edges[kind->n_names + j], memory_order_acquire);
+        if (edge == NULL || tf_words_meet(edge->admits, tf_words(&frame->alive, kind->alternative_words),
+                                          kind->alternative_words))
+            return false; /* of a class that is open */
     }
     return true;
 }
@@ -118,7 +122,7 @@ bool tf_emitted_apart(const tf_machine *m, const tf_configuration *c)
     uint32_t n;
     const tf_kind *kind = c->top->kind;
     return !m->names_pair && kind->name_sets == 0 && !kind->names.hard_names &&
-           spelled_so_far(c, start, &n) && plenty(c->top);
+           spelled_so_far(c, start, &n);
 }
 
 /* Clear those of the tokens at and below a node that are not allowed. */

@@ -240,11 +240,13 @@ bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits)
                    (c->mode == TF_IN_STRING || c->mode == TF_IN_NAME) && tf_unique_neutral(run, c);
     if (run->call.status != TOKFSM_OK)
         return false;
-    /* In a name the ones that were emitted are looked at by themselves. */
+    /* In a name the ones that were emitted are looked at by themselves; mostly there are so many
+       others that the mask without them can be kept. */
     const tf_configuration *of = c;
     tf_configuration bare;
-    if (c->mode == TF_IN_NAME && !compared && c->top->emitted != NULL &&
-        run->m->bytes_complete && tf_emitted_apart(run->m, c)) {
+    bool settles = c->mode == TF_IN_NAME && !compared && c->top->emitted != NULL &&
+                   run->m->bytes_complete && tf_emitted_apart(run->m, c);
+    if (settles && tf_emitted_few(c->top)) {
         tf_frame *top = tf_frame_copy(run, c->top);
         if (top == NULL)
             return false;
@@ -259,14 +261,16 @@ bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits)
     if (!tf_cache_find(run->m, &signature, edits)) {
         if (neutral)
             run->searching = 2;
+        run->settles = settles && of == c;
         bool made = make(run, of, neutral || !compared, edits);
+        run->settles = 0;
         run->searching = 0;
         if (!made)
             return false;
         if (!far || tf_content_far(run->m, c))
             tf_cache_keep(run->m, &signature, edits);
     }
-    if (of != c)
+    if (settles)
         return tf_emitted_settle(run, c, edits);
     return !neutral || settle_pairs(run, c, edits);
 }

@@ -262,7 +262,7 @@ bool tf_wanted_of(tf_run *run, const tf_configuration *c, tf_wanted *wanted)
             if (tf_other_open(run, c->top, j, open.words))
                 tf_word_set(wanted->words.words, j);
         /* With none emitted as many are left as there are. */
-        return (!content->has_counts || c->top->emitted == NULL) && run->call.status == TOKFSM_OK;
+        return (!content->has_counts || c->top->emitted == NULL || run->settles) && run->call.status == TOKFSM_OK;
     }
     const uint64_t *alive = tf_words(&c->alive, c->value->n_words);
     wanted->limited = s->n_breaks > 1;

@@ -458,16 +458,57 @@ static bool find_outcomes(safe_walk *w, outcomes *found)
     return true;
 }
 
+static bool is_emitted(const tf_configuration *c)
+{
+    for (const tf_emitted *e = c->top->emitted; e != NULL; e = e->previous)
+        if (tf_text_equal(e->name, c->text))
+            return true;
+    return false;
+}
+
+/* The place before the quote behind string i; false: nothing is live there, or a failure. */
+static bool place_before(safe_walk *w, uint32_t i, tf_configuration *c)
+{
+    const tf_before *before = &w->run->m->pack->traces->befores[i];
+    if (!place(w, w->from->content, TF_STR_NORMAL, w->from->n, NULL, 0, c))
+        return false;
+    for (uint32_t k = 0; k < before->n; k++)
+        if (!tf_step(w->run, c, before->bytes[k]))
+            return false;
+    return true;
+}
+
+/* A place before the quote that stands for the outcome: no name that was emitted. *found: there is
+   one. */
+static bool stand_for(safe_walk *w, outcome *at, bool *found)
+{
+    const tf_before *before = &w->run->m->pack->traces->befores[at->one];
+    *found = true;
+    if (!at->has_place &&
+        !place(w, at->state, TF_STR_NORMAL, at->n, before->bytes, before->n, &at->c))
+        return false;
+    if (!w->run->settles || !is_emitted(&at->c))
+        return true;
+    for (uint32_t i = 0; i < w->run->m->pack->traces->n_befores; i++) {
+        if (i == at->one || !tf_word_bit(at->befores, i))
+            continue;
+        if (place_before(w, i, &at->c) && !is_emitted(&at->c))
+            return true;
+        if (w->run->call.status != TOKFSM_OK)
+            return false;
+    }
+    *found = false;
+    return true;
+}
+
 static bool walk_closers(safe_walk *w, outcomes *found)
 {
-    const tf_trace_set *traces = w->run->m->pack->traces;
     for (uint32_t k = 0; k < found->n; k++) {
         outcome *at = &found->items[k];
-        const tf_before *before = &traces->befores[at->one];
-        if (!at->has_place && !place(w, at->state, TF_STR_NORMAL, at->n, before->bytes,
-                                     before->n, &at->c))
+        bool any;
+        if (!stand_for(w, at, &any))
             return false;
-        if (tf_step(w->run, &at->c, '"') &&
+        if (any && tf_step(w->run, &at->c, '"') &&
             !tf_walk_traces(w->run, TF_TRACE_CLOSE, &at->c,
                             &(tf_close_span){0, UINT32_MAX, false, at->befores}, w->edits,
                             &w->edits->before))
@@ -561,7 +602,7 @@ static bool walk(tf_run *run, const tf_configuration *c, bool far, bool *done, t
                    .minimal = run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL};
     *done = false;
     if ((s->hard_names && c->literal == TF_ON) || pack->traces->n_befores == 0 ||
-        (c->mode == TF_IN_NAME && (run->m->names_pair || tf_emitted_ahead(run->m, c))) ||
+        (c->mode == TF_IN_NAME && (run->m->names_pair || (!run->settles && tf_emitted_ahead(run->m, c)))) ||
         !tf_wanted_of(run, c, &w.wanted))
         return run->call.status == TOKFSM_OK;
     w.wanted.limited = w.wanted.limited && !far;
