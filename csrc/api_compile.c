@@ -5,6 +5,7 @@
 #include "engine/options.h"
 #include "lower/explore.h"
 #include "lower/patterns.h"
+#include "lower/rehearse.h"
 
 static void free_build(tokfsm_automaton *automaton)
 {
@@ -106,6 +107,8 @@ tokfsm_status tokfsm_compile(const uint8_t *schema, size_t n_bytes,
         status = keep_relaxed(made, &relax, &budget, err);
         if (status == TOKFSM_OK)
             status = tf_explore_some(b, cancel, err);
+        if (status == TOKFSM_OK)
+            status = tf_rehearse(b, cancel, err);
     } else {
         tf_release(&a, b);
     }

@@ -147,3 +147,26 @@ def test_safe_characters_with_more_states_than_are_looked_at() -> None:
 def test_forbidden_string_of_the_greatest_length() -> None:
     """The literal itself is refused, and there is no room to become another string."""
     check({"type": "string", "maxLength": 3, "not": {"enum": ["b", "a.b"]}}, [b"a.b", b"a.", b"b"], b'"', b'"a')
+
+
+def test_an_empty_name_that_is_there() -> None:
+    """On the way along a declared name, another one was taken for the name that is empty."""
+    schema = {"type": "object", "properties": {"abc": True, "abd": True}}
+    check(schema, [b'":1', b'c":', b'x":1,"', b"ab"], b'{"":1,"ab', b'{"":1,"abc', b'{"x":1,"":2,"a', b'{"":1,"')
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_masks_kept_for_other_names(order: int) -> None:
+    """A mask is kept for all objects in which the same may close and the same is left; a token can
+    add a name, a value and the bracket, or begin the next name."""
+    tokens = [b'":1}', b'":1},', b'":1,', b'":1,"', b'":1,"b', b'":1,"b":1}', b'b":1}', b'bb":1,"a', b',"a', b',"\\u0061', b'"a', b'}],"']
+    texts = [b'{"a":1,"', b'{"a":1,"b', b'{"b":1,"a', b'{"c":1,"b', b'{"c":1,"a', b'{"a":1,"c":1,"b', b'{"b":1,"c":1,"a', b'{"a":1,"b":1,"c', b'{"a":1,"b":1,"bb', b'{"b', b'{"bb":1,"b', b'{"a":', b'{"b":1,"a":', b'{"c":1,"a":1', b'{"c":1,"bb":1,"a":1', b'{"a":1,"b":1,"c":1,"bb":1', b'{"a":1,"b":1,"c":1,"bb"']
+    names = {"a": {"type": "integer"}, "b": {"type": "integer"}, "bb": {"type": "integer"}, "c": {"type": "integer"}}
+    for more in (False, {"type": "integer"}):
+        for required in ([], ["a"], ["a", "b"], ["a", "b", "bb"]):
+            plain = {"type": "object", "properties": names, "required": required, "additionalProperties": more}
+            check(plain, tokens, *texts[::order])
+            either = {"anyOf": [plain, {"type": "object", "properties": {"a": {"const": 1}, "b": True}, "required": ["b"],
+                                        "additionalProperties": False}]}
+            check(either, tokens, *texts[::order])
+            check({"type": "array", "items": plain}, tokens, *[b"[" + text for text in texts[::order]])

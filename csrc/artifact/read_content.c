@@ -23,7 +23,7 @@ static const tf_lengths *take_lengths(reader *r)
     return l;
 }
 
-static void take_content_state(reader *r, const tf_content *content, tf_content_state **states,
+static void take_content_state(reader *r, tf_content *content, tf_content_state **states,
                                uint32_t n, uint32_t id)
 {
     tf_content_state *state = states[id];
@@ -44,6 +44,9 @@ static void take_content_state(reader *r, const tf_content *content, tf_content_
         cost[i] = tf_take(r);
         if (lengths != NULL)
             lengths[i] = take_lengths(r);
+        if (lengths != NULL && r->status == TOKFSM_OK && tf_word_bit(state->live, i) &&
+            lengths[i]->shortest > content->farthest)
+            content->farthest = lengths[i]->shortest;
         if (counts != NULL)
             counts[i] = tf_take64(r);
     }

@@ -3,6 +3,7 @@
  * every set has only bits that exist, every order that a search relies on holds. What the
  * checks leave open (other outcomes, other costs) can only make masks wrong.
  */
+#include "../engine/cache.h"
 #include "../engine/counters.h"
 #include "../engine/spelling.h"
 #include "take.h"
@@ -501,6 +502,8 @@ tokfsm_status tf_machine_read(tf_machine *m, const uint8_t *words, size_t n_byte
     if (r.status != TOKFSM_OK)
         return r.status;
     m->root = &r.values[0];
+    for (uint32_t i = 0; i < r.n_kinds; i++)
+        tf_cache_kind(m, &r.kinds[i]);
     statistics->values = r.n_values;
     statistics->frames = r.n_kinds;
     statistics->number_states = r.n_nstates;

@@ -15,7 +15,6 @@ typedef struct parts {
     const tf_nstate **nstates;
     const tf_content **contents;
     uint32_t *value_number, *kind_number, *nstate_number; /* by id; 0: none, else number + 1 */
-    uint32_t *content_number;
     uint32_t n_values, n_kinds, n_nstates, n_contents, n_rules;
 } parts;
 
@@ -35,12 +34,19 @@ static void number_nstate(parts *p, const tf_nstate *state)
     }
 }
 
+/* 0: none, else number + 1. There are few, and one that machines share has no id of its own here. */
+static uint32_t content_number(const parts *p, const tf_content *content)
+{
+    uint32_t i = p->n_contents;
+    while (i > 0 && p->contents[i - 1] != content)
+        i--;
+    return i;
+}
+
 static void number_content(parts *p, const tf_content *content)
 {
-    if (content != NULL && p->content_number[content->id] == 0) {
-        p->contents[p->n_contents] = content;
-        p->content_number[content->id] = ++p->n_contents;
-    }
+    if (content != NULL && content_number(p, content) == 0)
+        p->contents[p->n_contents++] = content;
 }
 
 static void number_kind(parts *p, const tf_kind *kind)
@@ -89,7 +95,7 @@ static void put_strings(buffer *out, buffer *text, const parts *p, const tf_stri
     tf_put(out, s->n_literals);
     tf_put(out, s->n_breaks);
     tf_put(out, s->hard_names);
-    tf_put(out, s->content == NULL ? 0 : p->content_number[s->content->id]);
+    tf_put(out, s->content == NULL ? 0 : content_number(p, s->content));
     for (uint32_t i = 0; i < s->n_literals; i++) {
         const tf_literal *l = &s->literals[i];
         bool name = n_words == 0;
@@ -308,11 +314,10 @@ tokfsm_status tf_artifact_write(const tokfsm_automaton *automaton, bool embed_pa
     p.kinds = tf_arena_take(&arena, s.frames * sizeof *p.kinds);
     p.nstates = tf_arena_take(&arena, s.number_states * sizeof *p.nstates);
     p.contents = tf_arena_take(&arena, s.contents * sizeof *p.contents);
-    p.content_number = tf_arena_zero(&arena, s.contents * sizeof *p.content_number);
     p.value_number = tf_arena_zero(&arena, s.values * sizeof *p.value_number);
     p.kind_number = tf_arena_zero(&arena, s.frames * sizeof *p.kind_number);
     p.nstate_number = tf_arena_zero(&arena, s.number_states * sizeof *p.nstate_number);
-    bool ok = p.contents != NULL && p.content_number != NULL && p.values != NULL && p.kinds != NULL && p.nstates != NULL && p.value_number != NULL &&
+    bool ok = p.contents != NULL && p.values != NULL && p.kinds != NULL && p.nstates != NULL && p.value_number != NULL &&
               p.kind_number != NULL && p.nstate_number != NULL;
     buffer stops = {.a = a}, machine = {.a = a}, text = {.a = a}, out = {.a = a};
     if (ok) {

@@ -1,6 +1,8 @@
 #include "cache.h"
 
 #include "../base/bits.h"
+#include "../vocab/traces.h"
+#include "content.h"
 #include "counters.h"
 #include "emitted.h"
 #include "frames.h"
@@ -45,11 +47,13 @@ static void put_words(tf_signature *s, const uint64_t *words, uint32_t n)
 static uint64_t reach(const tf_machine *m) { return (uint64_t)m->pack->max_token_bytes + 1; }
 
 /* Characters so far, as far as a break of the outcome is within a token's reach. */
-static uint64_t clipped_length(const tf_machine *m, const tf_strings *s, uint64_t n)
+static uint64_t clipped_length(const tf_machine *m, const tf_configuration *c)
 {
+    const tf_strings *s = c->at;
     uint32_t i = s->n_breaks;
-    if (i > 1 && s->content != NULL)
-        return n; /* what the content admits can depend on a length far off */
+    uint64_t n = c->n;
+    if (i > 1 && s->content != NULL) /* what the content admits can depend on a length far off */
+        return tf_content_far(m, c) ? UINT64_MAX : n;
     while (i > 1 && s->breaks[i - 1].from > n)
         i--;
     if (i < s->n_breaks && s->breaks[i].from - n <= reach(m))
@@ -98,6 +102,133 @@ static bool emitted_matters(const tf_machine *m, const tf_configuration *c, cons
     return tf_emitted_whole(m, frame);
 }
 
+void tf_cache_kind(const tf_machine *m, tf_kind *kind)
+{
+    const tf_vocab_facts *facts = &m->pack->traces->facts;
+    const tf_strings *names = &kind->names;
+    kind->names_apart = 0;
+    if (!kind->is_object || kind->counts || kind->rank != NULL || kind->counting != NULL ||
+        kind->name_sets > 0 || (names->content != NULL && names->content->has_counts) ||
+        names->hard_names || facts->names_pair)
+        return;
+    for (uint32_t i = 0; i < kind->n_names; i++) {
+        uint8_t first = names->literals[i].n_spelled == 0 ? '"' : names->literals[i].spelled[0];
+        if (tf_word_bit(facts->after_comma, first))
+            return;
+    }
+    kind->names_apart = 1;
+}
+
+/*
+ * How many members of a set of names are wanting: none, one, more. A name that is being written can
+ * be the one; then it matters which one that is.
+ */
+enum { WANTING_NONE, WANTING_MORE, WANTING_ONE /* + its index */ };
+#define RAW_NAMES UINT64_MAX /* in the place of what is left */
+
+/* What is wanting once one of the names low .. high - 1 is there, too. */
+static uint64_t wanting(uint32_t n, uint32_t one, uint32_t low, uint32_t high)
+{
+    if (n == 1 && one >= low && one < high)
+        return WANTING_ONE + (uint64_t)one;
+    return n == 0 ? WANTING_NONE : WANTING_MORE;
+}
+
+static uint32_t lowest_bit(uint32_t bits)
+{
+    uint32_t i = 0;
+    while (!(bits >> i & 1u))
+        i++;
+    return i;
+}
+
+/* Of declared names that may still come in alternative a; false: an edge is not made. */
+static bool find_left(const tf_frame *frame, uint32_t a, uint32_t low, uint32_t high, uint64_t *left)
+{
+    const tf_kind *kind = frame->kind;
+    uint32_t n = 0, one = 0;
+    for (uint32_t w = 0; w < kind->name_words && n < 2; w++) {
+        uint32_t bits = ~frame->seen[w];
+        if (w == kind->n_names / 32)
+            bits &= ((uint32_t)1 << (kind->n_names & 31u)) - 1;
+        for (; bits != 0 && n < 2; bits &= bits - 1) {
+            uint32_t i = w * 32 + lowest_bit(bits);
+            const tf_edge *edge = atomic_load_explicit(&kind->edges[i], memory_order_acquire);
+            if (edge == NULL)
+                return false;
+            if (!tf_word_bit(edge->admits, a))
+                continue;
+            one = i;
+            n++;
+        }
+    }
+    *left = wanting(n, one, low, high);
+    return true;
+}
+
+/* Of the names that alternative a requires. */
+static uint64_t find_required(const tf_frame *frame, uint32_t a, uint32_t low, uint32_t high)
+{
+    const tf_kind *kind = frame->kind;
+    const uint32_t *required = kind->required + (size_t)a * kind->name_words;
+    uint32_t n = 0, one = 0;
+    for (uint32_t w = 0; w < kind->name_words && n < 2; w++)
+        for (uint32_t bits = required[w] & ~frame->seen[w]; bits != 0 && n < 2; bits &= bits - 1) {
+            one = w * 32 + lowest_bit(bits);
+            n++;
+        }
+    return wanting(n, one, low, high);
+}
+
+/*
+ * Names that are there. Where no token spells the beginning of the next one together with what is
+ * before it, they matter only through which alternatives may close and whether a name is left;
+ * and in a name, which of those that it can become are there. False: they are to be put whole.
+ */
+static bool put_names(const tf_configuration *c, const tf_frame *frame, tf_signature *s)
+{
+    enum { FEW_ALTERNATIVES = 8 };
+    const tf_kind *kind = frame->kind;
+    const uint64_t *alive = tf_frame_alive(frame);
+    bool top = frame == c->top, in_name = top && c->mode == TF_IN_NAME && c->literal == TF_ON;
+    uint32_t low = in_name ? c->low : 0, high = in_name ? c->high : 0;
+    if (!kind->names_apart || kind->n_alternatives > FEW_ALTERNATIVES ||
+        (top && c->mode == TF_AT_NAME))
+        return false;
+    uint64_t wanted[FEW_ALTERNATIVES];
+    for (uint32_t a = 0; a < kind->n_alternatives; a++) {
+        uint64_t left = WANTING_MORE;
+        if (tf_word_bit(alive, a) && !find_left(frame, a, low, high, &left))
+            return false;
+        wanted[a] = left << 32 | find_required(frame, a, low, high);
+    }
+    put_words(s, wanted, kind->n_alternatives);
+    for (uint32_t w = low / 32; low < high && w <= (high - 1) / 32; w++) {
+        uint32_t bits = frame->seen[w];
+        if (w == low / 32)
+            bits &= UINT32_MAX << (low & 31u);
+        if (w == (high - 1) / 32)
+            bits &= UINT32_MAX >> (31u - ((high - 1) & 31u));
+        put(s, bits);
+    }
+    return true;
+}
+
+/*
+ * The member or item begun last matters through its value's obligations, where there are several,
+ * and through what it counts for; before its value comes it is that value.
+ */
+static uint64_t edge_word(const tf_configuration *c, const tf_frame *frame)
+{
+    const tf_edge *edge = frame->edge;
+    bool of_place = frame == c->top && c->mode == TF_AT_COLON;
+    bool over = frame == c->top && (c->mode == TF_AT_NAME || c->mode == TF_IN_NAME ||
+                                    c->mode == TF_AT_AFTER);
+    if (edge == NULL || frame->kind->counting != NULL || of_place)
+        return (uint64_t)(uintptr_t)edge;
+    return over || (edge->value != NULL && edge->value->n == 1) ? 1 : (uint64_t)(uintptr_t)edge;
+}
+
 static void put_frames(const tf_machine *m, const tf_configuration *c, tf_signature *s)
 {
     const tf_frame *frame = c->top;
@@ -112,7 +243,7 @@ static void put_frames(const tf_machine *m, const tf_configuration *c, tf_signat
             return;
         }
         put(s, (uint64_t)(uintptr_t)kind);
-        put(s, (uint64_t)(uintptr_t)frame->edge);
+        put(s, edge_word(c, frame));
         put(s, clipped_count(m, frame));
         put_words(s, tf_frame_alive(frame), kind->alternative_words);
         for (uint32_t k = 0; kind->counting != NULL && k < kind->counting->n_counters; k++)
@@ -121,6 +252,9 @@ static void put_frames(const tf_machine *m, const tf_configuration *c, tf_signat
             put(s, frame->last);
         if (m->options.whitespace == TOKFSM_WHITESPACE_INDENT)
             put(s, frame->depth);
+        if (put_names(c, frame, s))
+            continue;
+        put(s, RAW_NAMES);
         for (uint32_t w = 0; w < kind->name_words; w += 2)
             put(s, frame->seen[w] |
                        (uint64_t)(w + 1 < kind->name_words ? frame->seen[w + 1] : 0) << 32);
@@ -136,14 +270,19 @@ void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutra
     if (!m->bytes_complete || (string && c->literal == TF_MAYBE) ||
         (c->mode == TF_IN_NAME && c->literal == TF_OFF && m->names_pair))
         return;
-    put(s, c->mode | (uint64_t)c->gap << 8 | (uint64_t)c->sub << 16 | (uint64_t)c->literal << 24);
-    if (c->value != NULL) {
+    /* What an earlier place has left behind is not put. */
+    bool gap = c->mode == TF_AT_VALUE || c->mode == TF_AT_NAME;
+    bool value = c->mode == TF_AT_VALUE || c->mode == TF_IN_STRING || c->mode == TF_IN_NUMBER ||
+                 c->mode == TF_IN_LITERAL;
+    put(s, c->mode | (gap ? (uint64_t)c->gap << 8 : 0) |
+               (string ? (uint64_t)c->sub << 16 | (uint64_t)c->literal << 24 : 0));
+    if (value && c->value != NULL) {
         put(s, (uint64_t)(uintptr_t)c->value);
         put_words(s, tf_words(&c->alive, c->value->n_words), c->value->n_words);
     }
     if (string) {
         const tf_strings *strings = c->at;
-        put(s, c->mode == TF_IN_NAME ? 0 : clipped_length(m, strings, c->n));
+        put(s, c->mode == TF_IN_NAME ? 0 : clipped_length(m, c));
         put(s, c->sub == TF_STR_NORMAL ? 0 : c->hex);
         if (strings->content != NULL)
             put(s, (uint64_t)(uintptr_t)c->content);

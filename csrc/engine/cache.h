@@ -24,6 +24,8 @@ typedef struct tf_signature {
 /* `neutral`: where items are compared, nothing that is written can matter (tf_unique_neutral). */
 void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutral,
                      tf_signature *signature);
+/* Find out what masks depend on in frames of a kind whose names are there (kind->names_apart). */
+void tf_cache_kind(const tf_machine *m, tf_kind *kind);
 /* False: not there. */
 bool tf_cache_find(tf_machine *m, const tf_signature *signature, tf_edits *edits);
 /* Keep a mask; does nothing where there is no memory for it. */

@@ -92,6 +92,7 @@ typedef struct tf_run {
     uint8_t searching; /* 1: a search goes on, which looks for what is live by itself; 2: nothing
                           is compared */
     uint8_t matching;  /* matches inside one another: see match.c */
+    uint8_t settles;   /* 1: equal names are left to tf_emitted_settle */
     uint8_t exact;     /* 1: look ahead also where the vocabulary lacks bytes (bounds) */
 } tf_run;
 

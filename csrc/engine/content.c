@@ -86,6 +86,36 @@ void tf_break_outcome(const tf_strings *s, uint32_t i, const tf_content_state *s
             tf_word_set(outcome, j);
 }
 
+bool tf_content_far(const tf_machine *m, const tf_configuration *c)
+{
+    const tf_strings *s = c->at;
+    if (c->mode != TF_IN_STRING || s->content == NULL || s->n_breaks < 2 ||
+        s->content->has_lengths == TF_LENGTHS_NONE)
+        return false;
+    const uint64_t *alive = tf_words(&c->alive, c->value->n_words);
+    uint32_t asked = TF_NONE;
+    for (uint32_t i = 0; i < s->n_breaks; i++) {
+        const tf_break *at = &s->breaks[i];
+        if (tf_words_meet(at->outcome, alive, c->value->n_words))
+            return false;
+        for (uint32_t j = 0; at->language != NULL && j < c->value->n; j++) {
+            if (!tf_word_bit(alive, j) || at->language[j] == TF_NONE)
+                continue;
+            if (asked != TF_NONE) /* of one span of lengths more than one language, or of two */
+                return false;
+            asked = i;
+        }
+    }
+    if (asked == TF_NONE || c->n < s->breaks[asked].from)
+        return false;
+    const uint64_t last = tf_break_last(s, asked);
+    tf_content *content = (tf_content *)(uintptr_t)s->content; /* an atomic is read */
+    const uint64_t farthest = atomic_load_explicit(&content->farthest, memory_order_acquire);
+    const uint64_t token = m->pack->max_token_bytes;
+    return last == UINT64_MAX ||
+           (c->n <= last && token <= last - c->n && farthest <= last - c->n - token);
+}
+
 bool tf_content_settled(const tf_strings *s, const tf_content_state *state)
 {
     if (s->content == NULL || state == NULL)

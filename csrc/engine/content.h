@@ -20,6 +20,11 @@ uint32_t tf_break_at(const tf_strings *s, uint64_t n);
    `settled` is universal. */
 void tf_break_outcome(const tf_strings *s, uint32_t i, const tf_content_state *state,
                       const tf_value *value, bool settled, uint64_t *outcome);
+/*
+ * Whether no token from here on can come near a length that matters, by what is known of the
+ * content's states: it must be asked again when more of them are made.
+ */
+bool tf_content_far(const tf_machine *m, const tf_configuration *c);
 /* Whether nothing that may still come can change what the content says. */
 bool tf_content_settled(const tf_strings *s, const tf_content_state *state);
 /* Whether some language that an obligation alive asks for can still be met, n characters in; c is

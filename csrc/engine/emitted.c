@@ -1,6 +1,7 @@
 #include "emitted.h"
 
 #include "text.h"
+#include "walk.h"
 
 /* Longer names are taken to be met. */
 enum { MOST_BYTES = 256 };
@@ -88,4 +89,125 @@ bool tf_emitted_ahead(const tf_machine *m, const tf_configuration *c)
             return true;
     }
     return false;
+}
+
+/* ---- as if nothing were emitted ---- */
+
+bool tf_emitted_few(const tf_frame *frame)
+{
+    const uint64_t many = (uint64_t)1 << 20;
+    const tf_kind *kind = frame->kind;
+    const tf_content *content = kind->names.content;
+    if (content == NULL || !content->has_counts || content->start == NULL)
+        return true;
+    for (uint32_t a = 0; a < kind->n_alternatives; a++)
+        if (kind->min_items[a] >= many)
+            return false;
+    for (uint32_t j = 0; j < content->n_languages; j++) {
+        uint64_t n = content->start->counts[j];
+        if (n == 0 || n == UINT64_MAX || (n >= 4 * many && frame->count < many))
+            continue;
+        const tf_edge *edge =
+            atomic_load_explicit(&kind->edges[kind->n_names + j], memory_order_acquire);
+        if (edge == NULL || tf_words_meet(edge->admits, tf_words(&frame->alive, kind->alternative_words),
+                                          kind->alternative_words))
+            return false; /* of a class that is open */
+    }
+    return true;
+}
+
+bool tf_emitted_apart(const tf_machine *m, const tf_configuration *c)
+{
+    uint8_t start[MOST_BYTES];
+    uint32_t n;
+    const tf_kind *kind = c->top->kind;
+    return !m->names_pair && kind->name_sets == 0 && !kind->names.hard_names &&
+           spelled_so_far(c, start, &n);
+}
+
+/* Clear those of the tokens at and below a node that are not allowed. */
+static bool settle_below(tf_run *run, const tf_configuration *c, uint32_t node, uint32_t end,
+                         tf_edits *edits)
+{
+    const tf_trie *trie = &run->m->pack->all;
+    for (uint32_t i = trie->first[node]; i < trie->first[end]; i++) {
+        bool allowed = tf_is_allowed(run, c, trie->ids[i]);
+        if (run->call.status != TOKFSM_OK)
+            return false;
+        if (!allowed && !tf_ids_add(&edits->cleared, run->arena, &trie->ids[i], 1))
+            goto no_memory;
+    }
+    return true;
+no_memory:
+    run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a mask");
+    return false;
+}
+
+/* Tokens that go on with an escape of this byte. */
+static bool settle_escapes(tf_run *run, const tf_configuration *c, uint32_t backslash,
+                           uint8_t byte, tf_edits *edits)
+{
+    static const char letters[] = "\"\\/bfnrt", bytes[] = "\"\\/\b\f\n\r\t";
+    const tf_branches *branches = &run->m->pack->traces->all;
+    const tf_trie *trie = &run->m->pack->all;
+    uint32_t node = tf_trie_child(branches, backslash, 'u');
+    if (node != 0 && !settle_below(run, c, node, trie->end[node], edits))
+        return false;
+    const char *at = byte == 0 ? NULL : strchr(bytes, byte);
+    node = at == NULL ? 0 : tf_trie_child(branches, backslash, (uint8_t)letters[at - bytes]);
+    return node == 0 || settle_below(run, c, node, trie->end[node], edits);
+}
+
+/* Tokens that come to an emitted name, or so near that no other one is left. */
+static bool settle_name(tf_run *run, const tf_configuration *c, const uint8_t *rest, uint32_t n,
+                        tf_edits *edits)
+{
+    const tf_content *content = c->top->kind->names.content;
+    const tf_branches *branches = &run->m->pack->traces->all;
+    const tf_trie *trie = &run->m->pack->all;
+    bool counted = content != NULL && content->has_counts;
+    uint32_t node = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t backslash = tf_trie_child(branches, node, '\\');
+        if (backslash != 0 && !settle_escapes(run, c, backslash, rest[k], edits))
+            return false;
+        if (rest[k] < ' ' || rest[k] == '"' || rest[k] == '\\')
+            return true; /* not raw */
+        node = tf_trie_child(branches, node, rest[k]);
+        if (node == 0)
+            return true;
+        if (counted && !settle_below(run, c, node, node + 1, edits))
+            return false;
+        if (!tf_run_spend(run))
+            return false;
+    }
+    uint32_t quote = tf_trie_child(branches, node, '"');
+    return quote == 0 || settle_below(run, c, quote, trie->end[quote], edits);
+}
+
+bool tf_emitted_settle(tf_run *run, const tf_configuration *c, tf_edits *edits)
+{
+    uint8_t start[MOST_BYTES];
+    uint32_t n;
+    if (!spelled_so_far(c, start, &n))
+        return true; /* tf_emitted_apart says so before */
+    for (const tf_emitted *e = c->top->emitted; e != NULL; e = e->previous) {
+        uint32_t length = length_of(e->name);
+        if (length < n)
+            continue;
+        tf_arena_mark mark = tf_arena_here(run->arena);
+        uint8_t *whole = tf_arena_take(run->arena, length);
+        if (whole == NULL) {
+            run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a mask");
+            return false;
+        }
+        if (length > 0)
+            tf_text_copy(e->name, whole);
+        bool begins = n == 0 || memcmp(whole, start, n) == 0;
+        if (!begins)
+            tf_arena_back(run->arena, mark);
+        else if (!settle_name(run, c, whole + n, length - n, edits))
+            return false;
+    }
+    return true;
 }

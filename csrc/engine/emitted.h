@@ -11,5 +11,15 @@ bool tf_emitted_whole(const tf_machine *m, const tf_frame *frame);
 bool tf_literal_whole(const tf_machine *m, const tf_strings *strings);
 /* Whether some token ends the name at hand as one of those emitted. */
 bool tf_emitted_ahead(const tf_machine *m, const tf_configuration *c);
+/*
+ * Whether the mask in a name can be made as if no name were emitted, as far as names are equal,
+ * and then be put right by tf_emitted_settle: few tokens can tell, those that spell what an
+ * emitted name goes on with.
+ */
+bool tf_emitted_apart(const tf_machine *m, const tf_configuration *c);
+/* Whether those emitted are as nothing among the names that there are of each class. */
+bool tf_emitted_few(const tf_frame *frame);
+/* The edits become the mask of c. False: run->call.status. */
+bool tf_emitted_settle(tf_run *run, const tf_configuration *c, tf_edits *edits);
 
 #endif

@@ -140,6 +140,7 @@ const tf_content_state *tf_content_next(tf_machine *m, const tf_content_state *s
     const tf_content_state *part = READ(s->next[class]);
     if (part != NULL)
         return part;
+    m = tf_content_maker(m, state->content);
     PART(s->next[class], m->hooks->content_next(m, state, class, call));
 }
 
@@ -149,6 +150,7 @@ const uint32_t *tf_content_cost(tf_machine *m, const tf_content_state *state, tf
     const uint32_t *part = READ(s->cost);
     if (part != NULL)
         return part;
+    m = tf_content_maker(m, state->content);
     PART(s->cost, m->hooks->content_cost(m, state, call));
 }
 

@@ -77,8 +77,10 @@ typedef struct tf_content {
     const uint32_t *run;
     uint8_t has_lengths; /* states know of the lengths of what they accept: TF_LENGTHS_* */
     uint8_t has_counts;  /* and how many strings that is, or at least that */
+    _Atomic uint64_t farthest; /* the longest of the shortest continuations of states made so far */
     uint32_t id;         /* artifacts */
     const tf_content_state *start;
+    struct tf_machine *owner; /* that makes the states of one that machines share; else NULL */
     const void *build; /* compile half */
 } tf_content;
 
@@ -92,6 +94,7 @@ struct tf_content_state {
     uint32_t id;
     _Atomic(const uint32_t *) cost; /* [n_languages] tokens to acceptance, whatever the length */
     _Atomic(const struct tf_safe_note *) safe; /* safe.h: of the languages asked for first */
+    _Atomic(const struct tf_stay_note *) stay; /* walk_safe.c: the same */
     _Atomic(const tf_content_state *) next[]; /* [n_classes]; &tf_content_dead: nothing is live */
 };
 extern const tf_content_state tf_content_dead;
@@ -227,6 +230,8 @@ struct tf_kind {
     const uint32_t *required;               /* [n_alternatives][name_words] */
     const uint32_t *spoken;                 /* [n_alternatives][name_words]: what it speaks of */
     uint32_t counts;                        /* 1: some alternative has a count */
+    uint32_t names_apart;                   /* 1: no token tells which names are there, but where
+                                               one begins: tf_cache_kind */
     const uint32_t *rank;                   /* property_order="schema": [n_alternatives][n_names],
                                                TF_NONE: among the other names; else NULL */
     /* arrays: item i looks through edge c, the last with first[c] <= i */
@@ -321,6 +326,12 @@ const tf_items_cost *tf_kind_items_cost(tf_machine *m, const tf_kind *kind, tf_c
 const tf_content_state *tf_content_next(tf_machine *m, const tf_content_state *state,
                                         uint32_t class, tf_call *call);
 const uint32_t *tf_content_cost(tf_machine *m, const tf_content_state *state, tf_call *call);
+
+/* The machine whose memory and lock a content's states have; m uses it. */
+static inline tf_machine *tf_content_maker(tf_machine *m, const tf_content *content)
+{
+    return content->owner == NULL ? m : content->owner;
+}
 
 static inline bool tf_has_byte(const tf_machine *m, uint8_t byte)
 {

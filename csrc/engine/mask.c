@@ -7,6 +7,7 @@
 #include "cache.h"
 #include "content.h"
 #include "emitted.h"
+#include "frames.h"
 #include "glance.h"
 #include "step.h"
 #include "text.h"
@@ -50,11 +51,18 @@ static bool close_free(tf_run *run, const tf_configuration *c, tf_edits *edits)
     const tokfsm_pack *pack = run->m->pack;
     bool minimal = run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL;
     bool name = c->mode == TF_IN_NAME;
+    const tf_strings *names = c->at;
+    const tf_text *text = c->text;
+    /* Names are told from those that are there by their text, which a literal spares. */
+    if (name && c->literal == TF_ON &&
+        !tf_text_leave(run, c->low < c->high ? &names->literals[c->low] : NULL, c->pos, &text))
+        return false;
     /* Lengths low .. high - 1 more have one outcome: one walk for each such span. */
     for (uint32_t low = on_literal(c), high; low <= pack->max_close_chars; low = high) {
         tf_configuration closed = *c;
         closed.literal = TF_OFF;
         closed.low = closed.high = 0;
+        closed.text = text;
         high = pack->max_close_chars + 1;
         if (!name) {
             const tf_strings *s = c->at;
@@ -92,17 +100,6 @@ static bool only_content(const tf_configuration *c)
     return true;
 }
 
-static bool is_allowed(tf_run *run, const tf_configuration *c, uint32_t id)
-{
-    uint32_t n;
-    const uint8_t *bytes = tf_pack_token(run->m->pack, id, &n);
-    tf_configuration after = *c;
-    for (uint32_t i = 0; i < n; i++)
-        if (!tf_step(run, &after, bytes[i]))
-            return false;
-    return tf_is_live(run, &after);
-}
-
 /*
  * Where what is written matters: the row of tokens that keep the string open and leave it room
  * enough to become another one, whatever they write; the few longer ones by real steps.
@@ -125,7 +122,7 @@ static bool stay_row_compared(tf_run *run, const tf_configuration *c, uint64_t r
         if (all.narrowed != NULL)
             left &= all.narrowed[w];
         for (uint32_t id = w * 32; left != 0; id++, left >>= 1)
-            if ((left & 1u) && is_allowed(run, c, id) && !tf_ids_add(&edits->set, run->arena, &id, 1)) {
+            if ((left & 1u) && tf_is_allowed(run, c, id) && !tf_ids_add(&edits->set, run->arena, &id, 1)) {
                 run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a mask");
                 return false;
             }
@@ -217,13 +214,13 @@ static bool settle_pairs(tf_run *run, const tf_configuration *c, tf_edits *edits
     edits->set = (tf_ids){0};
     for (uint32_t i = 0; i < edits->before.n; i++) {
         uint32_t id = edits->before.items[i];
-        if (tf_bit(pairs, id) && !is_allowed(run, c, id) &&
+        if (tf_bit(pairs, id) && !tf_is_allowed(run, c, id) &&
             !tf_ids_add(&edits->cleared, run->arena, &id, 1))
             goto no_memory;
     }
     for (uint32_t i = 0; i < set.n; i++) {
         uint32_t id = set.items[i];
-        if ((!tf_bit(pairs, id) || is_allowed(run, c, id)) &&
+        if ((!tf_bit(pairs, id) || tf_is_allowed(run, c, id)) &&
             !tf_ids_add(&edits->set, run->arena, &id, 1))
             goto no_memory;
     }
@@ -244,17 +241,38 @@ bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits)
                    (c->mode == TF_IN_STRING || c->mode == TF_IN_NAME) && tf_unique_neutral(run, c);
     if (run->call.status != TOKFSM_OK)
         return false;
+    /* In a name the ones that were emitted are looked at by themselves; mostly there are so many
+       others that the mask without them can be kept. */
+    const tf_configuration *of = c;
+    tf_configuration bare;
+    bool settles = c->mode == TF_IN_NAME && !compared && c->top->emitted != NULL &&
+                   run->m->bytes_complete && tf_emitted_apart(run->m, c);
+    if (settles && tf_emitted_few(c->top)) {
+        tf_frame *top = tf_frame_copy(run, c->top);
+        if (top == NULL)
+            return false;
+        top->emitted = NULL;
+        bare = *c;
+        bare.top = top;
+        of = &bare;
+    }
     tf_signature signature;
-    tf_signature_of(run->m, c, neutral, &signature);
+    tf_signature_of(run->m, of, neutral, &signature);
+    bool far = tf_content_far(run->m, c);
     if (!tf_cache_find(run->m, &signature, edits)) {
         memset(edits, 0, sizeof *edits);
         if (neutral)
             run->searching = 2;
-        bool made = make(run, c, neutral || !compared, edits);
+        run->settles = settles && of == c;
+        bool made = make(run, of, neutral || !compared, edits);
+        run->settles = 0;
         run->searching = 0;
         if (!made)
             return false;
-        tf_cache_keep(run->m, &signature, edits);
+        if (!far || tf_content_far(run->m, c))
+            tf_cache_keep(run->m, &signature, edits);
     }
+    if (settles)
+        return tf_emitted_settle(run, c, edits);
     return !neutral || settle_pairs(run, c, edits);
 }

@@ -228,7 +228,7 @@ static void keep(tf_machine *m, const looking *l, uint32_t known, const tf_safe 
     if (atomic_load_explicit(&state->safe, memory_order_relaxed) != NULL)
         return;
     size_t n_words = l->wanted->n_words * sizeof(uint64_t), n_states = l->n * sizeof *l->states;
-    tf_safe_note *note = tf_cache_block(m, sizeof *note + n_words + n_states);
+    tf_safe_note *note = tf_cache_block(tf_content_maker(m, state->content), sizeof *note + n_words + n_states);
     if (note == NULL)
         return;
     const tf_content_state **states =
@@ -261,7 +261,8 @@ bool tf_wanted_of(tf_run *run, const tf_configuration *c, tf_wanted *wanted)
         for (uint32_t j = 0; j < content->n_languages; j++)
             if (tf_other_open(run, c->top, j, open.words))
                 tf_word_set(wanted->words.words, j);
-        return !content->has_counts && run->call.status == TOKFSM_OK;
+        /* With none emitted as many are left as there are. */
+        return (!content->has_counts || c->top->emitted == NULL || run->settles) && run->call.status == TOKFSM_OK;
     }
     const uint64_t *alive = tf_words(&c->alive, c->value->n_words);
     wanted->limited = s->n_breaks > 1;

@@ -138,3 +138,14 @@ bool tf_walk_from(tf_run *run, const tf_trie *trie, uint32_t node, const tf_conf
     w.cleared = NULL;
     return decide(&w, node, c) && walk_below(&w, c, node);
 }
+
+bool tf_is_allowed(tf_run *run, const tf_configuration *c, uint32_t id)
+{
+    uint32_t n;
+    const uint8_t *bytes = tf_pack_token(run->m->pack, id, &n);
+    tf_configuration after = *c;
+    for (uint32_t i = 0; i < n; i++)
+        if (!tf_step(run, &after, bytes[i]))
+            return false;
+    return tf_is_live(run, &after);
+}

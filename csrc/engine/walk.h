@@ -14,6 +14,8 @@ bool tf_walk(tf_run *run, const tf_trie *trie, const tf_configuration *c, tf_ids
 /* The same for the tokens of `node` and below it; c is the place there. */
 bool tf_walk_from(tf_run *run, const tf_trie *trie, uint32_t node, const tf_configuration *c,
                   tf_ids *set);
+/* One token, by real steps. */
+bool tf_is_allowed(tf_run *run, const tf_configuration *c, uint32_t id);
 /*
  * The same inside a string or name that stands between characters and has a content that is not
  * settled: content states alone are stepped as long as characters are raw. Tokens that stay on

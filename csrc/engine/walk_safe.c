@@ -4,6 +4,7 @@
  * has a character by which the content leaves the safe ones, and is walked; tokens that
  * close the string are told apart by what they have before the quote.
  */
+#include "cache.h"
 #include "emitted.h"
 #include "name_content.h"
 #include "safe.h"
@@ -33,6 +34,7 @@ typedef struct safe_walk {
     tf_wanted wanted;
     const uint8_t (*strings)[256];
     bool minimal; /* escapes="minimal" */
+    bool by_state; /* nothing but the content state decides what stays and what may close */
     level *levels;
     uint8_t *path; /* decoded bytes on the way to the level */
     tf_edits *edits;
@@ -340,7 +342,13 @@ static bool take_safe(safe_walk *w)
     w->edits->base = tf_group_row_of(pack, w->safe.inside);
     w->edits->narrowed =
         k == pack->n_lengths ? NULL : pack->stay_at_most + (size_t)(k - 1) * pack->n_words;
-    return w->edits->base != NULL;
+    if (w->edits->base != NULL)
+        return true;
+    /* The pack keeps no more of them: it is kept where the mask is. */
+    tf_machine *maker = tf_content_maker(w->run->m, w->from->content->content);
+    uint32_t *row = tf_cache_block(maker, pack->n_words * sizeof *row);
+    w->edits->base = row;
+    return row != NULL && tf_group_row_write(pack, w->safe.inside, row);
 }
 
 /* ---- tokens that close ---- */
@@ -404,7 +412,8 @@ static bool note_escaped(safe_walk *w, outcomes *found, uint32_t i)
     for (uint32_t k = 0; k < before->n; k++)
         if (!tf_step(w->run, &c, before->bytes[k]))
             return w->run->call.status == TOKFSM_OK;
-    return c.content == NULL || note_before(w, found, c.content, c.n, &c, i);
+    return c.content == NULL ||
+           note_before(w, found, c.content, c.n, w->by_state ? NULL : &c, i);
 }
 
 static bool find_outcomes(safe_walk *w, outcomes *found)
@@ -449,16 +458,57 @@ static bool find_outcomes(safe_walk *w, outcomes *found)
     return true;
 }
 
+static bool is_emitted(const tf_configuration *c)
+{
+    for (const tf_emitted *e = c->top->emitted; e != NULL; e = e->previous)
+        if (tf_text_equal(e->name, c->text))
+            return true;
+    return false;
+}
+
+/* The place before the quote behind string i; false: nothing is live there, or a failure. */
+static bool place_before(safe_walk *w, uint32_t i, tf_configuration *c)
+{
+    const tf_before *before = &w->run->m->pack->traces->befores[i];
+    if (!place(w, w->from->content, TF_STR_NORMAL, w->from->n, NULL, 0, c))
+        return false;
+    for (uint32_t k = 0; k < before->n; k++)
+        if (!tf_step(w->run, c, before->bytes[k]))
+            return false;
+    return true;
+}
+
+/* A place before the quote that stands for the outcome: no name that was emitted. *found: there is
+   one. */
+static bool stand_for(safe_walk *w, outcome *at, bool *found)
+{
+    const tf_before *before = &w->run->m->pack->traces->befores[at->one];
+    *found = true;
+    if (!at->has_place &&
+        !place(w, at->state, TF_STR_NORMAL, at->n, before->bytes, before->n, &at->c))
+        return false;
+    if (!w->run->settles || !is_emitted(&at->c))
+        return true;
+    for (uint32_t i = 0; i < w->run->m->pack->traces->n_befores; i++) {
+        if (i == at->one || !tf_word_bit(at->befores, i))
+            continue;
+        if (place_before(w, i, &at->c) && !is_emitted(&at->c))
+            return true;
+        if (w->run->call.status != TOKFSM_OK)
+            return false;
+    }
+    *found = false;
+    return true;
+}
+
 static bool walk_closers(safe_walk *w, outcomes *found)
 {
-    const tf_trace_set *traces = w->run->m->pack->traces;
     for (uint32_t k = 0; k < found->n; k++) {
         outcome *at = &found->items[k];
-        const tf_before *before = &traces->befores[at->one];
-        if (!at->has_place && !place(w, at->state, TF_STR_NORMAL, at->n, before->bytes,
-                                     before->n, &at->c))
+        bool any;
+        if (!stand_for(w, at, &any))
             return false;
-        if (tf_step(w->run, &at->c, '"') &&
+        if (any && tf_step(w->run, &at->c, '"') &&
             !tf_walk_traces(w->run, TF_TRACE_CLOSE, &at->c,
                             &(tf_close_span){0, UINT32_MAX, false, at->befores}, w->edits,
                             &w->edits->before))
@@ -469,9 +519,81 @@ static bool walk_closers(safe_walk *w, outcomes *found)
     return true;
 }
 
+/* ---- what was found for a content state ---- */
+
+typedef struct ending {
+    const tf_content_state *state;
+    uint32_t one;
+    uint64_t befores[BEFORE_WORDS];
+} ending;
+
+typedef struct tf_stay_note {
+    const uint32_t *base, *narrowed;
+    uint32_t n_ids, n_endings;
+    const uint32_t *ids;
+    const ending *endings;
+    uint64_t words[]; /* the languages asked for */
+} tf_stay_note;
+
+static bool recall(safe_walk *w, outcomes *found)
+{
+    tf_content_state *state = (tf_content_state *)(uintptr_t)w->from->content; /* an atomic is read */
+    const tf_stay_note *note = atomic_load_explicit(&state->stay, memory_order_acquire);
+    if (!w->by_state || note == NULL ||
+        memcmp(note->words, w->wanted.words.words, w->wanted.n_words * sizeof *note->words) != 0)
+        return false;
+    const tf_before *befores = w->run->m->pack->traces->befores;
+    w->edits->base = note->base;
+    w->edits->narrowed = note->narrowed;
+    /* Nothing writes to them: what is added goes to a copy. */
+    w->edits->before = (tf_ids){(uint32_t *)(uintptr_t)note->ids, note->n_ids, note->n_ids};
+    found->n = note->n_endings;
+    for (uint32_t i = 0; i < note->n_endings; i++) {
+        const ending *from = &note->endings[i];
+        outcome *at = &found->items[i];
+        at->state = from->state;
+        at->one = from->one;
+        at->n = w->from->n + befores[from->one].chars;
+        at->has_place = false;
+        memcpy(at->befores, from->befores, sizeof at->befores);
+    }
+    return true;
+}
+
+/* Keep what stays in the string and which of its ends are alike. */
+static void remember(const safe_walk *w, const outcomes *found)
+{
+    tf_content_state *state = (tf_content_state *)(uintptr_t)w->from->content;
+    const tf_stay_note *none = NULL;
+    if (!w->by_state || atomic_load_explicit(&state->stay, memory_order_relaxed) != NULL)
+        return;
+    const tf_edits *edits = w->edits;
+    size_t n_words = w->wanted.n_words * sizeof(uint64_t), n_endings = found->n * sizeof(ending);
+    size_t n_ids = edits->before.n * sizeof *edits->before.items;
+    tf_stay_note *note = tf_cache_block(tf_content_maker(w->run->m, state->content),
+                                        sizeof *note + n_words + n_endings + n_ids);
+    if (note == NULL)
+        return;
+    ending *endings = (ending *)(void *)((char *)(note + 1) + n_words);
+    uint32_t *ids = (uint32_t *)(void *)((char *)endings + n_endings);
+    *note = (tf_stay_note){edits->base, edits->narrowed, edits->before.n, found->n, ids, endings};
+    memcpy(note->words, w->wanted.words.words, n_words);
+    for (uint32_t i = 0; i < found->n; i++) {
+        endings[i].state = found->items[i].state;
+        endings[i].one = found->items[i].one;
+        memcpy(endings[i].befores, found->items[i].befores, sizeof endings[i].befores);
+    }
+    if (n_ids > 0)
+        memcpy(ids, edits->before.items, n_ids);
+    /* Another thread may be first: its note stays, and this one goes with the cache. */
+    atomic_compare_exchange_strong_explicit(&state->stay, &none, note, memory_order_release,
+                                            memory_order_relaxed);
+}
+
 /* ---- both ---- */
 
-bool tf_walk_safe(tf_run *run, const tf_configuration *c, bool *done, tf_edits *edits)
+/* `far`: lengths do not matter (tf_content_far). */
+static bool walk(tf_run *run, const tf_configuration *c, bool far, bool *done, tf_edits *edits)
 {
     const tf_strings *s = c->at;
     tokfsm_pack *pack = run->m->pack;
@@ -480,9 +602,11 @@ bool tf_walk_safe(tf_run *run, const tf_configuration *c, bool *done, tf_edits *
                    .minimal = run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL};
     *done = false;
     if ((s->hard_names && c->literal == TF_ON) || pack->traces->n_befores == 0 ||
-        (c->mode == TF_IN_NAME && (run->m->names_pair || tf_emitted_ahead(run->m, c))) ||
+        (c->mode == TF_IN_NAME && (run->m->names_pair || (!run->settles && tf_emitted_ahead(run->m, c)))) ||
         !tf_wanted_of(run, c, &w.wanted))
         return run->call.status == TOKFSM_OK;
+    w.wanted.limited = w.wanted.limited && !far;
+    w.by_state = c->mode == TF_IN_STRING && s->n_literals == 0 && !w.wanted.limited;
     outcomes found;
     found.n = 0;
     w.levels = tf_arena_take(run->arena, ((size_t)pack->all.depth + 2) * sizeof *w.levels);
@@ -492,12 +616,32 @@ bool tf_walk_safe(tf_run *run, const tf_configuration *c, bool *done, tf_edits *
     if (c->literal == TF_ON &&
         !tf_text_leave(run, c->low < c->high ? &s->literals[c->low] : NULL, c->pos, &w.text))
         return false;
+    if (recall(&w, &found)) {
+        *done = walk_closers(&w, &found);
+        return *done;
+    }
     if (!tf_safe_of(run, &w.wanted, &w.safe))
         return false;
     if (!take_safe(&w))
         return true; /* no row to be had: the plain walk does without */
     if (!find_outcomes(&w, &found))
         return run->call.status == TOKFSM_OK;
-    *done = walk_stay(&w) && walk_long(&w) && walk_closers(&w, &found);
+    if (!walk_stay(&w) || !walk_long(&w))
+        return false;
+    if (far && !tf_content_far(run->m, c)) /* states were made that lie farther */
+        return true;
+    remember(&w, &found);
+    *done = walk_closers(&w, &found);
     return *done;
+}
+
+bool tf_walk_safe(tf_run *run, const tf_configuration *c, bool *done, tf_edits *edits)
+{
+    bool far = tf_content_far(run->m, c);
+    if (!walk(run, c, far, done, edits))
+        return false;
+    if (*done || !far)
+        return true;
+    memset(edits, 0, sizeof *edits);
+    return walk(run, c, false, done, edits);
 }

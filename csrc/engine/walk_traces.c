@@ -137,6 +137,7 @@ static bool take_content(trace_walk *w, const tf_configuration *c, uint32_t mark
     tf_safe safe;
     *done = false;
     if (s->content == NULL || compared(c) || c->literal == TF_ON || end - first < FEW_IDS ||
+        (c->mode == TF_IN_NAME && s->content->has_counts && c->top->emitted != NULL) ||
         !tf_wanted_of(run, c, &wanted))
         return run->call.status == TOKFSM_OK;
     if (!tf_safe_of(run, &wanted, &safe))

@@ -304,9 +304,9 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
     return TOKFSM_OK;
 }
 
-static void build_begin(tf_build *b, tokfsm_pack *pack, const tokfsm_options *options,
-                        const tokfsm_allocator *allocator, const tokfsm_limits *limits,
-                        tf_relax *relax, tf_budget *budget, tokfsm_error *err)
+void tf_build_begin(tf_build *b, tokfsm_pack *pack, const tokfsm_options *options,
+                    const tokfsm_allocator *allocator, const tokfsm_limits *limits,
+                    tf_relax *relax, tf_budget *budget, tokfsm_error *err)
 {
     memset(b, 0, sizeof *b);
     tf_arena_init(&b->arena, allocator);
@@ -345,7 +345,8 @@ tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes,
 {
     tokfsm_error refusal = {0}; /* err is written only on failure */
     for (;;) { /* once more after each refusal of uniqueItems: the records of each reading are alike */
-        build_begin(b, pack, options, allocator, limits, relax, budget, &refusal);
+        tf_build_begin(b, pack, options, allocator, limits, relax, budget, &refusal);
+        b->shares = true;
         tokfsm_status status =
             begin(b, schema, n_bytes, resources, n_resources, stop_ids, n_stop_ids);
         bool again = may_go_on(b, &status);

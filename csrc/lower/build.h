@@ -144,6 +144,7 @@ typedef struct tf_build {
     const uint32_t *stop_ids;       /* default stop set, sorted */
     size_t n_stop_ids;
     tf_relax *relax;                /* of the compile in progress, with unsupported="relax" */
+    bool shares;                    /* contents with other automata of the pack: shelf.h */
     bool refuses;                   /* uniqueItems was refused: of the schema `refused`, or, where
                                        some must fail, TF_NO_SCHEMA */
     uint32_t refused;
@@ -159,6 +160,10 @@ tokfsm_status tf_build_init(tf_build *b, const uint8_t *schema, size_t n_bytes,
                             const tokfsm_options *options, const tokfsm_allocator *allocator,
                             const tokfsm_limits *limits, tf_relax *relax, tf_budget *budget,
                             tokfsm_error *err);
+/* An empty one, without a schema; b->budget and b->err are those of the call. */
+void tf_build_begin(tf_build *b, tokfsm_pack *pack, const tokfsm_options *options,
+                    const tokfsm_allocator *allocator, const tokfsm_limits *limits,
+                    tf_relax *relax, tf_budget *budget, tokfsm_error *err);
 void tf_build_free(tf_build *b);
 
 /* NULL with *status set on failure; `b->budget` and `b->err` are those of the call. */

@@ -4,7 +4,7 @@
  * way by which it was met.
  */
 #include "../engine/content.h"
-#include "patterns.h"
+#include "shelf.h"
 
 typedef struct made_state {
     tf_content_state *state;
@@ -177,6 +177,8 @@ static tokfsm_status make_state(tf_build *b, tf_content_build *c, const tf_dfa_s
                        : take_shortest(b, dfa, tuple[i], &lengths[i]));
         if (tuple[i] == TF_DFA_DEAD)
             continue;
+        if (lengths != NULL && lengths[i]->shortest > c->content.farthest)
+            c->content.farthest = lengths[i]->shortest; /* no live state has none */
         tf_word_set(words + n_words, i);
         if (tf_dfa_accepts(dfa, tuple[i]))
             tf_word_set(words, i);
@@ -230,11 +232,34 @@ static tokfsm_status intern_state(tf_build *b, tf_content_build *c, const tf_dfa
     return TOKFSM_OK;
 }
 
-tokfsm_status tf_build_content_next(tf_build *b, const tf_content_state *state, uint32_t class,
-                                    const tf_content_state **next)
+/*
+ * The build in which the states of a content are made: a shared one is locked for the time of it.
+ * Its lock is taken inside a machine's, never the other way.
+ */
+static tf_build *enter(tf_build *b, const tf_content *content)
 {
-    tf_content_state *s = (tf_content_state *)(uintptr_t)state;
-    *next = atomic_load_explicit(&s->next[class], memory_order_relaxed);
+    tf_build *owner = tf_build_of(tf_content_maker(&b->machine, content));
+    if (owner == b)
+        return b;
+    tf_machine_lock(&owner->machine);
+    owner->budget = b->budget;
+    owner->err = b->err;
+    return owner;
+}
+
+static void leave(const tf_build *b, tf_build *owner)
+{
+    if (owner == b)
+        return;
+    owner->budget = NULL;
+    owner->err = NULL;
+    tf_machine_unlock(&owner->machine);
+}
+
+static tokfsm_status content_next(tf_build *b, tf_content_state *state, uint32_t class,
+                                  const tf_content_state **next)
+{
+    *next = atomic_load_explicit(&state->next[class], memory_order_relaxed);
     if (*next != NULL)
         return TOKFSM_OK;
     tf_content_build *c = build_of(state->content);
@@ -253,7 +278,20 @@ tokfsm_status tf_build_content_next(tf_build *b, const tf_content_state *state, 
     if (tuple != small)
         tf_release(&b->arena.allocator, tuple);
     if (status == TOKFSM_OK)
-        atomic_store_explicit(&s->next[class], *next, memory_order_release);
+        atomic_store_explicit(&state->next[class], *next, memory_order_release);
+    return status;
+}
+
+tokfsm_status tf_build_content_next(tf_build *b, const tf_content_state *state, uint32_t class,
+                                    const tf_content_state **next)
+{
+    tf_content_state *s = (tf_content_state *)(uintptr_t)state;
+    *next = atomic_load_explicit(&s->next[class], memory_order_acquire);
+    if (*next != NULL)
+        return TOKFSM_OK;
+    tf_build *owner = enter(b, state->content);
+    tokfsm_status status = content_next(owner, s, class, next);
+    leave(b, owner);
     return status;
 }
 
@@ -307,6 +345,32 @@ static tokfsm_status make_content(tf_build *b, const tf_content_spec *spec,
     return make_start(b, c);
 }
 
+/* What is asked for is a pattern of the schema as it stands. */
+static bool can_be_shared(const tf_build *b, const tf_content_spec *spec,
+                          const tf_dfa_language *language, uint8_t has_counts)
+{
+    return b->shares && spec->n == 1 && spec->set->n == 1 && spec->set->n_literals == 0 &&
+           has_counts == TF_COUNTS_NONE && language[0] == spec->set->language[0];
+}
+
+static tokfsm_status take_shared(tf_build *b, const tf_pattern_record *pattern,
+                                 uint8_t has_lengths, const tf_content **content)
+{
+    tf_shared *shared;
+    TF_TRY(tf_shelf_take(b, pattern, has_lengths, &shared));
+    *content = shared->content;
+    bool known = false;
+    for (size_t i = 0; i < b->contents.n && !known; i++)
+        known = &b->contents.items[i]->content == shared->content;
+    if (!known && tf_grow(&b->arena.allocator, (void **)&b->contents.items, b->contents.n,
+                          &b->contents.capacity, sizeof *b->contents.items)) {
+        b->contents.items[b->contents.n++] = build_of(shared->content);
+        return TOKFSM_OK; /* held by the list */
+    }
+    tf_shared_release(shared);
+    return known ? TOKFSM_OK : no_memory(b);
+}
+
 tokfsm_status tf_content_of(tf_build *b, const tf_content_spec *spec, uint8_t has_lengths,
                             uint8_t has_counts, const tf_content **content)
 {
@@ -316,6 +380,8 @@ tokfsm_status tf_content_of(tf_build *b, const tf_content_spec *spec, uint8_t ha
         status = spec->language(b, spec, i, &language[i]);
     if (status != TOKFSM_OK)
         return status;
+    if (can_be_shared(b, spec, language, has_counts))
+        return take_shared(b, &b->patterns.items[spec->set->patterns[0]], has_lengths, content);
     for (size_t i = 0; i < b->contents.n; i++) {
         tf_content_build *known = b->contents.items[i];
         TF_TRY(tf_spend(b->budget, b->err));
@@ -333,24 +399,35 @@ tokfsm_status tf_content_of(tf_build *b, const tf_content_spec *spec, uint8_t ha
     return TOKFSM_OK;
 }
 
-tf_content_state *tf_build_content_state(const tf_build *b, uint32_t i, uint32_t k)
+tf_content_state *tf_build_content_state(tf_build *b, uint32_t i, uint32_t k)
 {
     const tf_content_build *c = b->contents.items[i];
-    return k < c->states.n ? c->states.items[k]->state : NULL;
+    tf_build *owner = enter(b, &c->content);
+    tf_content_state *state = k < c->states.n ? c->states.items[k]->state : NULL;
+    leave(b, owner);
+    return state;
 }
 
-uint64_t tf_build_n_content_states(const tf_build *b)
+uint64_t tf_build_n_content_states(tf_build *b)
 {
     uint64_t n = 0;
-    for (size_t i = 0; i < b->contents.n; i++)
+    for (size_t i = 0; i < b->contents.n; i++) {
+        tf_build *owner = enter(b, &b->contents.items[i]->content);
         n += b->contents.items[i]->states.n;
+        leave(b, owner);
+    }
     return n;
 }
 
 void tf_contents_free(tf_build *b)
 {
-    for (size_t i = 0; i < b->contents.n; i++)
-        tf_release(&b->arena.allocator, b->contents.items[i]->states.items);
+    for (size_t i = 0; i < b->contents.n; i++) {
+        tf_content_build *c = b->contents.items[i];
+        if (tf_content_maker(&b->machine, &c->content) == &b->machine)
+            tf_release(&b->arena.allocator, c->states.items);
+        else
+            tf_shared_release(tf_shared_of(c->content.owner));
+    }
     tf_release(&b->arena.allocator, b->contents.items);
 }
 
@@ -424,8 +501,8 @@ tokfsm_status tf_build_name_cheapest(tf_build *b, const tf_content_state *state,
     return TOKFSM_OK;
 }
 
-tokfsm_status tf_build_content_cost(tf_build *b, const tf_content_state *state,
-                                    const uint32_t **cost)
+static tokfsm_status content_cost(tf_build *b, const tf_content_state *state,
+                                  const uint32_t **cost)
 {
     tokfsm_status status = TOKFSM_OK;
     uint32_t *all = tf_take(b, state->content->n_languages * sizeof *all, &status);
@@ -435,6 +512,15 @@ tokfsm_status tf_build_content_cost(tf_build *b, const tf_content_state *state,
             status = tf_build_content_distance(b, state, i, 0, TF_UNLIMITED, &all[i]);
     }
     *cost = all;
+    return status;
+}
+
+tokfsm_status tf_build_content_cost(tf_build *b, const tf_content_state *state,
+                                    const uint32_t **cost)
+{
+    tf_build *owner = enter(b, state->content);
+    tokfsm_status status = content_cost(owner, state, cost);
+    leave(b, owner);
     return status;
 }
 

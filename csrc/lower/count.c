@@ -102,6 +102,54 @@ static tokfsm_status count(counting *c, tf_dfa_state_id start, uint64_t *n)
     return TOKFSM_OK;
 }
 
+/*
+ * More strings than any text has names: found within a few characters, without a look at what
+ * lies behind them, and as good as no end.
+ */
+static tokfsm_status find_many(const counting *c, tf_dfa_state_id start, bool *many)
+{
+    enum { MOST_BYTES = 24, MOST_STATES = 32, MANY_BITS = 48 };
+    struct { tf_dfa_state_id state; uint64_t n; } now[MOST_STATES], next[MOST_STATES];
+    uint32_t n_now = 1, n_classes = tf_dfa_n_byte_classes(c->dfa);
+    now[0].state = start;
+    now[0].n = 1;
+    *many = false;
+    for (uint32_t depth = 0; depth < MOST_BYTES && n_now > 0; depth++) {
+        uint32_t n_next = 0;
+        uint64_t sum = 0;
+        for (uint32_t i = 0; i < n_now; i++) {
+            const tf_dfa_state_id *row;
+            TF_TRY(tf_spend(c->b->budget, c->b->err));
+            TF_TRY(tf_dfa_row(c->dfa, now[i].state, c->b->budget, &row, c->b->err));
+            for (uint32_t class = 0; class < n_classes; class++) {
+                uint32_t k = 0;
+                if (row[class] == TF_DFA_DEAD || c->class_size[class] == 0)
+                    continue;
+                while (k < n_next && next[k].state != row[class])
+                    k++;
+                if (k == MOST_STATES)
+                    return TOKFSM_OK; /* not to be found so */
+                if (k == n_next) {
+                    next[n_next].state = row[class];
+                    next[n_next++].n = 0;
+                }
+                next[k].n += now[i].n * c->class_size[class]; /* below 2 ** (MANY_BITS + 14) */
+            }
+        }
+        for (uint32_t k = 0; k < n_next; k++) {
+            /* Texts of one length, each with an accepted continuation of its own. */
+            sum += next[k].n;
+        }
+        if (sum >> MANY_BITS != 0) {
+            *many = true;
+            return TOKFSM_OK;
+        }
+        memcpy(now, next, sizeof now);
+        n_now = n_next;
+    }
+    return TOKFSM_OK;
+}
+
 tokfsm_status tf_count_strings(tf_build *b, tf_dfa *dfa, const tf_dfa_state_id *tuple, uint32_t n,
                                uint64_t most_states, uint64_t *counts)
 {
@@ -110,8 +158,13 @@ tokfsm_status tf_count_strings(tf_build *b, tf_dfa *dfa, const tf_dfa_state_id *
     for (uint32_t byte = 0; byte < 256; byte++)
         c.class_size[tf_dfa_byte_classes(dfa)[byte]]++;
     for (uint32_t i = 0; i < n && status == TOKFSM_OK; i++) {
+        bool many = false;
         counts[i] = 0;
         if (tuple[i] != TF_DFA_DEAD)
+            status = find_many(&c, tuple[i], &many);
+        if (many)
+            counts[i] = UINT64_MAX;
+        else if (tuple[i] != TF_DFA_DEAD && status == TOKFSM_OK)
             status = count(&c, tuple[i], &counts[i]);
     }
     tf_release(&b->arena.allocator, c.known);

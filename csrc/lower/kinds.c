@@ -1,6 +1,7 @@
 /* Objects and arrays of a value position, and what their members and items are held against. */
 #include <stdlib.h>
 
+#include "../engine/cache.h"
 #include "name_classes.h"
 #include "witnesses.h"
 
@@ -309,6 +310,7 @@ tokfsm_status tf_build_kind(tf_build *b, const tf_value *value, bool object, con
     made->build = build;
     TF_TRY(object ? make_object(b, &all, made, build) : make_array(b, &all, made));
     TF_TRY(tf_build_counting(b, made, all.items));
+    tf_cache_kind(&b->machine, made);
     if (!tf_grow(&b->arena.allocator, (void **)&b->kinds.items, b->kinds.n, &b->kinds.capacity,
                  sizeof *b->kinds.items))
         return no_memory(b);

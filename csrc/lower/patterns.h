@@ -72,8 +72,8 @@ tokfsm_status tf_build_content_distance(tf_build *b, const tf_content_state *sta
                                         uint32_t language, uint64_t least, uint64_t most,
                                         uint32_t *cost);
 /* State k of content i, in the order in which they were made; NULL past the last. */
-tf_content_state *tf_build_content_state(const tf_build *b, uint32_t i, uint32_t k);
-uint64_t tf_build_n_content_states(const tf_build *b);
+tf_content_state *tf_build_content_state(tf_build *b, uint32_t i, uint32_t k);
+uint64_t tf_build_n_content_states(tf_build *b);
 void tf_contents_free(tf_build *b);
 /*
  * Accepted continuations of each state of a tuple; UINT64_MAX: no end of them. Where over

@@ -91,6 +91,31 @@ static bool find_names_pair(const tokfsm_pack *pack)
     return false;
 }
 
+static void find_after_comma(const tokfsm_pack *pack, uint64_t set[4])
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    const tf_trie *quote = &pack->quote;
+    uint32_t n_ids = quote->n_nodes == 0 ? 0 : quote->first[quote->n_nodes];
+    for (uint32_t i = 0; i < n_ids; i++) {
+        uint32_t n;
+        const uint8_t *bytes = tf_pack_token(pack, quote->ids[i], &n);
+        for (uint32_t k = 0; k < n; k++) {
+            uint32_t at = bytes[k] == ',' ? skip_space(bytes, n, k + 1) : n;
+            if (at + 1 >= n || bytes[at] != '"')
+                continue;
+            uint8_t first = bytes[at + 1], second = at + 2 < n ? bytes[at + 2] : 0;
+            set[first >> 6] |= (uint64_t)1 << (first & 63u);
+            const char *escape = first == '\\' && second != 0 ? strchr(from, second) : NULL;
+            if (escape != NULL) {
+                uint8_t stands_for = (uint8_t)to[escape - from];
+                set[stands_for >> 6] |= (uint64_t)1 << (stands_for & 63u);
+            } else if (first == '\\' && second != 0) { /* \u: any character */
+                memset(set, 0xFF, 4 * sizeof *set);
+            }
+        }
+    }
+}
+
 static void find_escaped_closers(const tokfsm_pack *pack, uint8_t set[32])
 {
     const tf_trie *close = &pack->close;
@@ -122,5 +147,6 @@ void tf_vocab_facts_find(const tokfsm_pack *pack, tf_vocab_facts *facts)
     for (int minimal = 0; minimal < 2; minimal++)
         tf_string_rest_costs(facts->byte_set, minimal, facts->string_rest_cost[minimal]);
     facts->names_pair = find_names_pair(pack);
+    find_after_comma(pack, facts->after_comma);
     find_escaped_closers(pack, facts->escaped_closer);
 }

@@ -7,6 +7,9 @@
 typedef struct tf_vocab_facts {
     uint64_t byte_set[4]; /* the bytes that are tokens by themselves */
     uint32_t string_rest_cost[2][TF_N_STR + 1]; /* by escapes="minimal"; of byte_set */
+    /* Bytes that a name can begin with in a token that has the comma before it, too; as written,
+       and what an escape stands for. */
+    uint64_t after_comma[4];
     bool names_pair;           /* a token can hold the end of one name and all of another */
     uint8_t escaped_closer[32]; /* bytes that some token writes as an escape and then closes the
                                    string: see tf_strings.hard_names */

@@ -243,22 +243,47 @@ static const tf_group_row *find_row(const tf_group_row *row, uint64_t groups)
     return row;
 }
 
-static void write_row(const tokfsm_pack *pack, const uint64_t *token, uint64_t groups,
-                      uint32_t *row)
+/* Rows of the tokens that have a byte of a group, all of them; NULL: no memory. */
+static const uint32_t *rows_with(tokfsm_pack *pack)
 {
-    const uint64_t outside = ~groups;
-    uint32_t whole = pack->vocab_size / 32;
-    for (uint32_t w = 0; w < whole; w++) {
-        uint32_t bits = 0;
-        for (uint32_t b = 0; b < 32; b++)
-            bits |= (uint32_t)((token[w * 32 + b] & outside) == 0) << b;
-        row[w] = bits;
+    tf_groups *all = &pack->traces->groups;
+    const size_t n_words = pack->n_words;
+    uint32_t *with = atomic_load_explicit(&all->with, memory_order_acquire);
+    if (with != NULL)
+        return with;
+    uint32_t *made = tf_allocate(&pack->allocator, TF_N_GROUPS * n_words * sizeof *made);
+    if (made == NULL)
+        return NULL;
+    memset(made, 0, TF_N_GROUPS * n_words * sizeof *made);
+    for (uint32_t id = 0; id < pack->vocab_size; id++) {
+        uint32_t group = 0;
+        for (uint64_t left = all->token[id]; left != 0; left >>= 1, group++)
+            if (left & 1u)
+                tf_set(made + group * n_words, id);
     }
-    if (whole < pack->n_words)
-        row[whole] = 0;
-    for (uint32_t id = whole * 32; id < pack->vocab_size; id++)
-        if ((token[id] & outside) == 0)
-            tf_set(row, id);
+    if (atomic_compare_exchange_strong_explicit(&all->with, &with, made, memory_order_acq_rel,
+                                                memory_order_acquire))
+        return made;
+    tf_release(&pack->allocator, made); /* another thread was first */
+    return with;
+}
+
+bool tf_group_row_write(tokfsm_pack *pack, uint64_t groups, uint32_t *row)
+{
+    const uint32_t n_words = pack->n_words, *with = rows_with(pack);
+    if (with == NULL)
+        return false;
+    memset(row, 0xFF, n_words * sizeof *row);
+    for (uint32_t group = 0; group < TF_N_GROUPS; group++) {
+        const uint32_t *outside = with + (size_t)group * n_words;
+        if ((groups >> group & 1u) != 0 || (group >= TF_N_USED_GROUPS && group != TF_GROUP_NEVER))
+            continue; /* between them no byte is in */
+        for (uint32_t w = 0; w < n_words; w++)
+            row[w] &= ~outside[w];
+    }
+    if (pack->vocab_size % 32 != 0)
+        row[n_words - 1] &= ((uint32_t)1 << (pack->vocab_size % 32)) - 1;
+    return true;
 }
 
 const uint32_t *tf_group_row_of(tokfsm_pack *pack, uint64_t groups)
@@ -277,7 +302,10 @@ const uint32_t *tf_group_row_of(tokfsm_pack *pack, uint64_t groups)
     if (made == NULL)
         return NULL;
     made->groups = groups;
-    write_row(pack, all->token, groups, made->row);
+    if (!tf_group_row_write(pack, groups, made->row)) {
+        tf_release(&pack->allocator, made);
+        return NULL;
+    }
     /* Two threads may make one row twice: they are equal. */
     made->next = first;
     while (!atomic_compare_exchange_weak_explicit(bucket, &made->next, made,
@@ -289,6 +317,7 @@ const uint32_t *tf_group_row_of(tokfsm_pack *pack, uint64_t groups)
 
 void tf_groups_free(tokfsm_pack *pack, tf_groups *groups)
 {
+    tf_release(&pack->allocator, atomic_load_explicit(&groups->with, memory_order_acquire));
     for (uint32_t i = 0; i < TF_GROUP_BUCKETS; i++)
         for (tf_group_row *row = atomic_load_explicit(&groups->rows[i], memory_order_acquire);
              row != NULL;) {

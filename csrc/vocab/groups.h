@@ -14,7 +14,7 @@
 
 enum { TF_GROUP_BUCKETS = 128, TF_LONG_CHARS = 16 };
 enum { TF_GROUP_NEVER = 63, TF_GROUP_NONE = 64, TF_N_BYTE_GROUPS = 51,
-       TF_GROUP_SEPARATORS = 51, TF_GROUP_SPACES = 52, TF_N_USED_GROUPS = 53 };
+       TF_GROUP_SEPARATORS = 51, TF_GROUP_SPACES = 52, TF_N_USED_GROUPS = 53, TF_N_GROUPS = 64 };
 extern const uint8_t tf_byte_group[256];
 /* Groups of the characters in n bytes of a string. */
 uint64_t tf_groups_of(const uint8_t *bytes, uint32_t n);
@@ -34,6 +34,8 @@ typedef struct tf_groups {
     /* Tokens that stay in a string, have no escape and begin over TF_LONG_CHARS characters. */
     const uint32_t *long_tokens;
     uint32_t n_long;
+    _Atomic(uint32_t *) with; /* [TF_N_GROUPS][n_words] tokens that have a byte of the group; made
+                                 with the first row */
     _Atomic(struct tf_group_row *) rows[TF_GROUP_BUCKETS];
     atomic_uint n_rows;
 } tf_groups;
@@ -42,8 +44,10 @@ typedef struct tf_groups {
  * The row of the tokens that stay in a string, from between characters, and have no byte outside
  * these groups; NULL: no memory, or over TF_MAX_GROUP_ROWS of them. Any thread.
  */
-enum { TF_MAX_GROUP_ROWS = 512 };
+enum { TF_MAX_GROUP_ROWS = 1024 };
 const uint32_t *tf_group_row_of(tokfsm_pack *pack, uint64_t groups);
+/* The same into a row of the caller's; false: no memory. */
+bool tf_group_row_write(tokfsm_pack *pack, uint64_t groups, uint32_t *row);
 
 /* Of each node but the root of the trie of all tokens: see tf_branch. False: no memory. */
 bool tf_groups_below(const tokfsm_pack *pack, tf_arena *scratch, uint64_t *below, uint8_t *chars);

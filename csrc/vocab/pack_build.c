@@ -522,6 +522,9 @@ void tokfsm_pack_free(tokfsm_pack *pack)
         atomic_fetch_sub_explicit(&pack->references, 1u, memory_order_acq_rel) != 1u)
         return;
     tokfsm_allocator a = pack->allocator;
+    struct tf_shelf *shelf = atomic_load_explicit(&pack->shelf, memory_order_acquire);
+    if (shelf != NULL)
+        pack->free_shelf(shelf);
     tf_traces_free(pack);
     tf_release(&a, pack->block);
     tf_release(&a, pack);
