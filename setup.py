@@ -31,7 +31,8 @@ SOURCES = {
               "unique walk walk_content walk_literals walk_safe walk_traces",
     "lower": "alike alternatives build choices content_states cost count domain equal_items evaluate expand "
              "explore hopeless kinds literals name_classes names negate negate_unevaluated number_facts "
-             "number_states numbers obligations patterns prune satisfiable strings unevaluated values witnesses",
+             "number_outcomes number_states numbers obligations patterns prune satisfiable strings unevaluated "
+             "values witnesses",
     "artifact": "open read_content read_machine write write_content",
     "matcher": "accept fill matcher row",
     "": "api_compile api_runtime",

@@ -78,7 +78,8 @@ static bool decimal_divides(const void *context, const tf_decimal *divisor)
     tf_divisor one;
     if (!tf_divisor_of(divisor, &one))
         return false; /* refused when the position's facts were gathered */
-    tf_number_facts facts = {.divisors = &one, .n_divisors = 1};
+    tf_modulus modulus = {one.number, one.n_fraction};
+    tf_number_facts facts = {.divisors = &one, .n_divisors = 1, .moduli = &modulus, .n_moduli = 1};
     uint64_t state = 0;
     constant c = {.value = *value};
     set_lengths(&c);
