@@ -165,8 +165,6 @@ struct tf_value {
     uint32_t n;       /* obligations */
     uint32_t n_words; /* of an outcome */
     uint32_t id;      /* artifacts */
-    uint32_t hash;
-    const tf_value *chain;  /* compile half: hash chain */
     const uint32_t *build;  /* compile half: obligation sets */
     const uint64_t *literal[TF_N_LITERALS]; /* outcomes of null, false, true */
     /* On first use; absent parts are &tf_no_strings, &tf_number_dead, &tf_no_kind. */

@@ -376,6 +376,9 @@ void tf_build_free(tf_build *b)
     tf_release(a, b->kinds.items);
     tf_release(a, b->nstates.items);
     tf_release(a, b->nstate_heads);
+    tf_release(a, b->osets_index.slots);
+    tf_release(a, b->positions_index.slots);
+    tf_release(a, b->facts_index.slots);
     tf_ir_free(&b->ir);
     tf_arena_free(&b->arena);
     tf_arena_free(&b->text_arena);
