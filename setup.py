@@ -26,7 +26,7 @@ SOURCES = {
     "regex": "charset escape formats parse unicode_names unicode_runs",
     "automaton": "atoms classes dfa formula intern lengths program shortest",
     "engine": "automaton bound bound_members bound_names budget_mask cache content content_cost counters "
-              "distances edits emitted frames glance items items_plan machine mask match members_plan "
+              "distances edits emitted far frames glance items items_plan machine mask match members_plan "
               "name_content name_cost options plan reach room safe search spelling step step_string text "
               "unique walk walk_content walk_literals walk_safe walk_traces",
     "lower": "admitted alike alternatives build choices content_states cost count domain done equal_items evaluate expand "

@@ -44,6 +44,8 @@ static void take_content_state(reader *r, const tf_content *content, tf_content_
         cost[i] = tf_take(r);
         if (lengths != NULL)
             lengths[i] = take_lengths(r);
+        if (lengths != NULL && lengths[i] != NULL)
+            tf_content_note(content, lengths[i]);
         if (counts != NULL)
             counts[i] = tf_take64(r);
     }

@@ -78,6 +78,7 @@ typedef struct tf_content {
     uint8_t has_lengths; /* states know of the lengths of what they accept: TF_LENGTHS_* */
     uint8_t has_counts;  /* and how many strings that is, or at least that */
     uint32_t id;         /* artifacts */
+    atomic_ullong farthest; /* the greatest `shortest` of the lengths of a state made so far */
     const tf_content_state *start;
     const void *build; /* compile half */
 } tf_content;
@@ -95,6 +96,15 @@ struct tf_content_state {
     _Atomic(const tf_content_state *) next[]; /* [n_classes]; &tf_content_dead: nothing is live */
 };
 extern const tf_content_state tf_content_dead;
+
+/* Note the lengths of a state that is being made; one thread at a time. */
+static inline void tf_content_note(const tf_content *content, const tf_lengths *lengths)
+{
+    atomic_ullong *farthest = &((tf_content *)(uintptr_t)content)->farthest;
+    if (lengths->shortest != UINT64_MAX &&
+        lengths->shortest > atomic_load_explicit(farthest, memory_order_relaxed))
+        atomic_store_explicit(farthest, lengths->shortest, memory_order_release);
+}
 
 /* ---- strings: literals in spelled order, and a part that is free ---- */
 

@@ -7,6 +7,7 @@
 #include "cache.h"
 #include "content.h"
 #include "emitted.h"
+#include "far.h"
 #include "glance.h"
 #include "step.h"
 #include "text.h"
@@ -245,14 +246,24 @@ bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits)
         return false;
     tf_signature signature;
     tf_signature_of(run->m, c, neutral, &signature);
-    if (!tf_cache_find(run->m, &signature, edits)) {
+    bool known = tf_cache_find(run->m, &signature, edits), far = signature.far;
+    if (!known && far) {
+        tf_signature_near(&signature);
+        known = tf_cache_find(run->m, &signature, edits);
+    }
+    if (!known) {
         if (neutral)
             run->searching = 2;
         bool made = make(run, c, neutral || !compared, edits);
         run->searching = 0;
         if (!made)
             return false;
-        tf_cache_keep(run->m, &signature, edits);
+        uint64_t most = 0;
+        if (far && !tf_far_until(run, c, &most))
+            return false;
+        if (far && c->n <= most)
+            tf_signature_of(run->m, c, neutral, &signature);
+        tf_cache_keep(run->m, &signature, most, !neutral && c->content != NULL, edits);
     }
     return !neutral || settle_pairs(run, c, edits);
 }

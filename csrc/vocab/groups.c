@@ -166,12 +166,14 @@ static bool find_long(const tokfsm_pack *pack, const uint64_t *token, tf_arena *
         n = 0;
         for (uint32_t id = 0; id < pack->vocab_size; id++) {
             uint32_t n_bytes, chars = 0;
-            if ((token[id] & tf_groups_never_raw()) != 0)
-                continue;
             const uint8_t *bytes = tf_pack_token(pack, id, &n_bytes);
             for (uint32_t i = 0; n_bytes > TF_LONG_CHARS && i < n_bytes; i++)
                 chars += tf_byte_group[bytes[i]] != TF_GROUP_NONE;
             if (chars <= TF_LONG_CHARS)
+                continue;
+            if (chars > groups->most_escaped && memchr(bytes, '\\', n_bytes) != NULL)
+                groups->most_escaped = chars;
+            if ((token[id] & tf_groups_never_raw()) != 0)
                 continue;
             if (ids != NULL)
                 ids[n] = id;

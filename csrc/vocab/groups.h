@@ -34,6 +34,7 @@ typedef struct tf_groups {
     /* Tokens that stay in a string, have no escape and begin over TF_LONG_CHARS characters. */
     const uint32_t *long_tokens;
     uint32_t n_long;
+    uint32_t most_escaped; /* characters at most of a token with a backslash */
     _Atomic(struct tf_group_row *) rows[TF_GROUP_BUCKETS];
     atomic_uint n_rows;
 } tf_groups;
