@@ -81,6 +81,16 @@ static uint64_t clipped_members(const tf_machine *m, const tf_frame *frame)
     return UINT64_MAX ^ met << 1 ^ (n > 0);
 }
 
+/* What is counted, the same: where nothing has a greatest number only what is wanting matters. */
+static uint64_t clipped_counter(const tf_machine *m, const tf_frame *frame, uint32_t k)
+{
+    const tf_kind *kind = frame->kind;
+    uint64_t n = frame->counts == NULL ? 0 : frame->counts[k], min = kind->counting->counters[k].min;
+    if (kind->is_object || !kind->counting->endless)
+        return n;
+    return n >= min ? UINT64_MAX : min - n > reach(m) ? UINT64_MAX - 1 : n;
+}
+
 /* Items so far, as far as something changes within a token's reach. */
 static uint64_t clipped_count(const tf_machine *m, const tf_frame *frame)
 {
@@ -140,7 +150,7 @@ static void put_frames(const tf_machine *m, const tf_configuration *c, tf_signat
         put(s, clipped_count(m, frame));
         put_words(s, tf_frame_alive(frame), kind->alternative_words);
         for (uint32_t k = 0; kind->counting != NULL && k < kind->counting->n_counters; k++)
-            put(s, frame->counts == NULL ? 0 : frame->counts[k]);
+            put(s, clipped_counter(m, frame, k));
         if (kind->rank != NULL)
             put(s, frame->last);
         if (m->options.whitespace == TOKFSM_WHITESPACE_INDENT)
