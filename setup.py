@@ -30,7 +30,7 @@ SOURCES = {
               "name_content name_cost options plan reach room safe search spelling step step_string text "
               "unique walk walk_content walk_literals walk_safe walk_traces",
     "lower": "admitted alike alternatives build choices content_states cost count domain done equal_items evaluate expand "
-             "explore hopeless index kinds literals name_classes names negate negate_unevaluated number_facts "
+             "explore holding hopeless index kinds literals name_classes names negate negate_unevaluated number_facts "
              "number_outcomes number_states numbers obligations patterns prune satisfiable strings unevaluated "
              "values witnesses",
     "artifact": "open read_content read_machine write write_content",

@@ -5,7 +5,8 @@
  */
 #include "admitted.h"
 
-enum { MAX_VALUES = 4096 };
+/* Short lists are looked at value by value: their sets would be many. */
+enum { MIN_VALUES = 8, MAX_VALUES = 4096 };
 
 struct tf_admitted_set {
     uint64_t key;   /* schema of the list, and obligation; 0: free */
@@ -87,19 +88,19 @@ tokfsm_status tf_admitted(tf_build *b, const tf_obligation *list, uint32_t n, bo
 {
     uint32_t id = list_of(b, list, n);
     *none = false;
-    *known = id != TF_NO_SCHEMA;
+    *known = id != TF_NO_SCHEMA && b->ir.schemas[id].n_values >= MIN_VALUES;
     if (!*known)
         return TOKFSM_OK;
     uint32_t n_words = tf_words_for(b->ir.schemas[id].n_values);
-    uint64_t few[MAX_VALUES / 64] = {0};
+    uint64_t left[MAX_VALUES / 64];
     for (uint32_t i = 0; i < n && !*none; i++) {
         const uint64_t *bits;
         uint64_t any = 0;
         TF_TRY(tf_spend(b->budget, b->err));
         TF_TRY(set_of(b, id, list[i], &bits));
         for (uint32_t w = 0; w < n_words; w++) {
-            few[w] = i == 0 ? bits[w] : few[w] & bits[w];
-            any |= few[w];
+            left[w] = i == 0 ? bits[w] : left[w] & bits[w];
+            any |= left[w];
         }
         *none = any == 0;
     }

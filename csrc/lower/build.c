@@ -376,6 +376,7 @@ void tf_build_free(tf_build *b)
     tf_release(a, b->kinds.items);
     tf_release(a, b->nstates.items);
     tf_release(a, b->nstate_heads);
+    tf_release(a, b->holding.items);
     tf_release(a, b->osets_index.slots);
     tf_release(a, b->positions_index.slots);
     tf_release(a, b->facts_index.slots);

@@ -115,6 +115,8 @@ typedef struct tf_index {
     uint32_t n_slots; /* a power of two */
 } tf_index;
 
+typedef struct tf_holding tf_holding;
+
 /* What is needed to look a value up in a large enum. */
 typedef struct tf_values_index tf_values_index;
 
@@ -137,6 +139,7 @@ typedef struct tf_build {
     uint32_t *nstate_heads; /* 1 + index, [n_nstate_heads], a power of two: they can be many */
     size_t n_nstate_heads;
     tf_values_index **values_index; /* [n_schemas], NULL where small */
+    struct { tf_holding **items; size_t n, capacity; } holding; /* by position; holding.c */
     struct { struct tf_admitted_set *items; size_t n_slots, n; } admitted; /* admitted.c */
     struct { tf_pattern_record *items; size_t n, capacity; } patterns;
     uint32_t pattern_heads[256];    /* 1 + index */
@@ -217,6 +220,9 @@ typedef struct tf_scalar {
     const void *context;
 } tf_scalar;
 tokfsm_status tf_evaluate(tf_build *b, const tf_oset *oset, const tf_scalar *scalar, bool *holds);
+/* holding.c: set the bits of the obligations of a position that the scalar meets. */
+tokfsm_status tf_value_holding(tf_build *b, const tf_value *value, const tf_scalar *scalar,
+                               uint64_t *words);
 /* Whether the scalar at a tape node meets the obligations. True too for a number that is refused
    where it is written down (too many digits, too large a divisor). */
 tokfsm_status tf_may_equal(tf_build *b, const tf_oset *oset, uint32_t node, bool *may);

@@ -138,18 +138,6 @@ tokfsm_status tf_numbers_may_equal(tf_build *b, const tf_oset *oset, uint32_t no
     return status;
 }
 
-tokfsm_status tf_numbers_evaluate(tf_build *b, const tf_value *value, const tf_scalar *scalar,
-                                  uint64_t *words)
-{
-    for (uint32_t i = 0; i < value->n; i++) {
-        bool holds;
-        TF_TRY(tf_evaluate(b, tf_value_oset(b, value, i), scalar, &holds));
-        if (holds)
-            tf_word_set(words, i);
-    }
-    return TOKFSM_OK;
-}
-
 /* Outcome of the number at a tape node; of one that is no constant, where nothing compares. */
 static tokfsm_status outcome_of(tf_build *b, const numbers *of, const constant *c, bool is_integer,
                                 bool pointed, const uint64_t **outcome)
@@ -167,7 +155,7 @@ static tokfsm_status outcome_of(tf_build *b, const numbers *of, const constant *
         scalar.divides = decimal_divides;
     }
     *outcome = words;
-    return tf_numbers_evaluate(b, of->value, &scalar, words);
+    return tf_value_holding(b, of->value, &scalar, words);
 }
 
 static bool within_digits(const tf_build *b, const constant *c)

@@ -47,9 +47,6 @@ static inline bool tf_numbers_compare(const numbers *of)
 tokfsm_status tf_numbers_no_memory(tf_build *b);
 /* Digit i of the integer or fraction part of a constant's plain spelling. */
 uint32_t tf_constant_digit(const constant *c, bool fraction, uint32_t i);
-/* Set the bits of the obligations of `value` that the number meets. */
-tokfsm_status tf_numbers_evaluate(tf_build *b, const tf_value *value, const tf_scalar *scalar,
-                                  uint64_t *words);
 /* Strike out of `integers_only` who admits a number that the schema writes with a point. */
 tokfsm_status tf_numbers_pointed(tf_build *b, const tf_value *value, uint64_t *integers_only);
 
