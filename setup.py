@@ -31,7 +31,7 @@ SOURCES = {
               "unique walk walk_content walk_literals walk_safe walk_traces",
     "lower": "admitted alike alternatives build choices content_states cost count domain done equal_items evaluate expand "
              "explore holding hopeless index kinds literals name_classes names negate negate_unevaluated number_facts "
-             "number_outcomes number_states numbers obligations patterns prune satisfiable strings unevaluated "
+             "number_outcomes number_states numbers obligations patterns prune satisfiable strings told_apart unevaluated "
              "values witnesses",
     "artifact": "open read_content read_machine write write_content",
     "matcher": "accept fill matcher row",
