@@ -210,7 +210,9 @@ tokfsm_status tf_number_facts_of(tf_build *b, const tf_value *value, tf_number_f
             if (i > 0 && compare_values(&g.bounds.items[i - 1], &g.bounds.items[i]) == 0)
                 continue;
             facts->bounds[facts->n_bounds++] = g.bounds.items[i];
-            widen(&facts->n_integer, g.bounds.items[i].n_integer + 1);
+            if (g.bounds.items[i].value.n_digits > 0)
+                widen(&facts->n_integer[g.bounds.items[i].value.negative != 0],
+                      g.bounds.items[i].n_integer + 1);
             widen(&facts->n_fraction, g.bounds.items[i].n_fraction + 1);
         }
         status = sort_bounds(b, facts);
@@ -281,14 +283,14 @@ static uint32_t first_at_least(const tf_number_facts *facts, range in, bool frac
     return in.low;
 }
 
-static void follow_bounds(const tf_number_facts *facts, uint64_t *state, bool fraction,
+static void follow_bounds(const tf_number_facts *facts, uint64_t *state, bool negative, bool fraction,
                           uint32_t position, uint32_t digit)
 {
     range in = range_of(state);
     if (!fraction && position == 0)
         in = (range){0, facts->n_bounds};
-    if (!fraction && position + 1 >= facts->n_integer) {
-        *state = 0; /* longer than every bound */
+    if (facts->n_integer[negative] == 0 || (!fraction && position + 1 >= facts->n_integer[negative])) {
+        *state = 0; /* longer than every bound of its sign */
         return;
     }
     uint32_t low = first_at_least(facts, in, fraction, position, digit);
@@ -301,11 +303,11 @@ static void follow_bounds(const tf_number_facts *facts, uint64_t *state, bool fr
     *state = low | (uint64_t)high << 32;
 }
 
-void tf_number_facts_digit(const tf_number_facts *facts, uint64_t *state, bool fraction,
+void tf_number_facts_digit(const tf_number_facts *facts, uint64_t *state, bool negative, bool fraction,
                            uint32_t position, uint32_t digit)
 {
     if (facts->n_bounds > 0)
-        follow_bounds(facts, state, fraction, position, digit);
+        follow_bounds(facts, state, negative, fraction, position, digit);
     for (uint32_t i = 0; i < facts->n_moduli; i++) {
         const tf_modulus *modulus = &facts->moduli[i];
         uint64_t *rest = &remainders(facts, state)[i];

@@ -38,7 +38,9 @@ typedef struct tf_number_facts {
     /* The bounds by their digits: as texts, a text before those that it begins; and by magnitude. */
     uint32_t *spelled, *sized;
     uint32_t n_bounds, n_divisors, n_moduli;
-    uint32_t n_integer, n_fraction; /* most digits that any of them looks at */
+    /* Most digits that any of them looks at; before the point, of numbers that are negative or not:
+       the sign alone decides against the other bounds. */
+    uint32_t n_integer[2], n_fraction;
 } tf_number_facts;
 
 /* A divisor as an integer over a power of ten; false: it has over 18 digits, or too many
@@ -47,7 +49,7 @@ bool tf_divisor_of(const tf_decimal *value, tf_divisor *divisor);
 /* The facts of all schemas in place. E_LIMIT for a divisor that is too large. */
 tokfsm_status tf_number_facts_of(tf_build *b, const tf_value *value, tf_number_facts *facts);
 /* One more digit at `position` of the integer part or the fraction. */
-void tf_number_facts_digit(const tf_number_facts *facts, uint64_t *state, bool fraction,
+void tf_number_facts_digit(const tf_number_facts *facts, uint64_t *state, bool negative, bool fraction,
                            uint32_t position, uint32_t digit);
 /* The integer part has ended after n digits. */
 void tf_number_facts_point(const tf_number_facts *facts, uint64_t *state, uint32_t n);

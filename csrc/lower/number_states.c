@@ -243,11 +243,11 @@ static void follow_facts(state_build *to, const state_build *from, uint64_t *fac
     to->negative = from->negative || (all->n_bounds > 0 && to->phase == MINUS);
     to->nonzero = from->nonzero || (all->n_bounds > 0 && class > 0 && class < 10);
     if (to->phase == ZERO || to->phase == INTEGER)
-        tf_number_facts_digit(all, facts, false, from->phase == INTEGER ? from->digits : 0, class);
+        tf_number_facts_digit(all, facts, to->negative, false, from->phase == INTEGER ? from->digits : 0, class);
     else if (to->phase == POINT)
         tf_number_facts_point(all, facts, from->digits);
     else if (to->phase == FRACTION)
-        tf_number_facts_digit(all, facts, true, from->phase == FRACTION ? from->digits : 0, class);
+        tf_number_facts_digit(all, facts, to->negative, true, from->phase == FRACTION ? from->digits : 0, class);
 }
 
 /* Digits are counted only while a constant, a bound, a divisor or a cap looks at them. */
@@ -259,7 +259,7 @@ static tokfsm_status next_state(tf_build *b, state_build *to, const tf_nstate **
         return TOKFSM_OK;
     }
     uint32_t needed = to->phase == FRACTION ? to->of->facts.n_fraction
-                      : to->phase < EXP     ? to->of->facts.n_integer
+                      : to->phase < EXP     ? to->of->facts.n_integer[to->negative]
                                             : 0;
     for (uint32_t i = 0; i < to->n; i++) {
         const constant *c = &to->of->constants[to->agreeing[i]];

@@ -84,9 +84,9 @@ static bool decimal_divides(const void *context, const tf_decimal *divisor)
     constant c = {.value = *value};
     set_lengths(&c);
     for (uint32_t i = 0; i < c.n_integer; i++)
-        tf_number_facts_digit(&facts, &state, false, i, tf_constant_digit(&c, false, i));
+        tf_number_facts_digit(&facts, &state, false, false, i, tf_constant_digit(&c, false, i));
     for (uint32_t i = 0; i < c.n_fraction; i++)
-        tf_number_facts_digit(&facts, &state, true, i, tf_constant_digit(&c, true, i));
+        tf_number_facts_digit(&facts, &state, false, true, i, tf_constant_digit(&c, true, i));
     return tf_number_facts_divides(&facts, &state, 0, true, c.n_fraction);
 }
 
