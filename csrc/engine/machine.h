@@ -306,6 +306,7 @@ struct tf_machine {
     tokfsm_allocator allocator;
     _Atomic(struct tf_cache *) cache; /* masks kept: cache.h */
     _Atomic(struct tf_distances *) distances; /* distances.h */
+    _Atomic(struct tf_name_lists *) name_lists; /* name_lists.h */
     uint32_t names_pair;     /* a token can hold the end of one name and all of another */
     uint32_t unique;         /* TF_UNIQUE_*: whether items are compared */
     const uint32_t *pairs;   /* ... row of the tokens that can close a string and begin an item */

@@ -7,6 +7,7 @@
 #include "../engine/automaton.h"
 #include "../engine/cache.h"
 #include "../engine/distances.h"
+#include "../engine/name_lists.h"
 
 
 void *tf_take(tf_build *b, size_t n_bytes, tokfsm_status *status)
@@ -368,6 +369,7 @@ void tf_build_free(tf_build *b)
     tokfsm_allocator *a = &b->arena.allocator;
     tf_cache_free(&b->machine, a);
     tf_distances_free(&b->machine, a);
+    tf_name_lists_free(&b->machine, a);
     tf_contents_free(b);
     tf_patterns_free(b);
     tf_release(a, b->osets.items);
