@@ -129,7 +129,7 @@ static bool emitted_matters(const tf_machine *m, const tf_configuration *c, cons
         return true; /* how many names are left */
     if (c->mode == TF_IN_NAME && frame == c->top)
         return m->names_pair || tf_emitted_ahead(m, c);
-    return tf_emitted_whole(m, frame);
+    return tf_emitted_whole(frame);
 }
 
 static void put_frames(const tf_machine *m, const tf_configuration *c, tf_signature *s)

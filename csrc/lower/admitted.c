@@ -84,13 +84,29 @@ static tokfsm_status set_of(tf_build *b, uint32_t id, tf_obligation o, const uin
     return TOKFSM_OK;
 }
 
+/* Value by value. */
+static tokfsm_status try_values(tf_build *b, const tf_schema *s, const tf_obligation *list, uint32_t n,
+                                bool *none)
+{
+    tf_oset all = {.items = list, .n = n};
+    *none = true;
+    for (uint32_t i = 0; i < s->n_values && *none; i++) {
+        bool may;
+        TF_TRY(tf_may_equal(b, &all, s->values[i], &may));
+        *none = !may;
+    }
+    return TOKFSM_OK;
+}
+
 tokfsm_status tf_admitted(tf_build *b, const tf_obligation *list, uint32_t n, bool *known, bool *none)
 {
     uint32_t id = list_of(b, list, n);
     *none = false;
-    *known = id != TF_NO_SCHEMA && b->ir.schemas[id].n_values >= MIN_VALUES;
+    *known = id != TF_NO_SCHEMA;
     if (!*known)
         return TOKFSM_OK;
+    if (b->ir.schemas[id].n_values < MIN_VALUES)
+        return try_values(b, &b->ir.schemas[id], list, n, none);
     uint32_t n_words = tf_words_for(b->ir.schemas[id].n_values);
     uint64_t left[MAX_VALUES / 64];
     for (uint32_t i = 0; i < n && !*none; i++) {
