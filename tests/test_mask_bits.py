@@ -170,3 +170,56 @@ def test_masks_kept_for_other_names(order: int) -> None:
                                         "additionalProperties": False}]}
             check(either, tokens, *texts[::order])
             check({"type": "array", "items": plain}, tokens, *[b"[" + text for text in texts[::order]])
+
+
+WORDS = "^[a-z]+( [a-z]+)*$"
+LENGTHS = [{"pattern": WORDS, "maxLength": 60}, {"pattern": WORDS, "minLength": 9, "maxLength": 70},
+           {"pattern": "^(ab|c{20}d|\\\\n)*$", "maxLength": 64}, {"pattern": "^(x|y.{25}z)*$", "maxLength": 64},
+           {"pattern": "a$", "maxLength": 50, "minLength": 45},
+           {"pattern": "^[a-z ]*$", "maxLength": 55, "enum": ["a a", "b" * 60, "a" * 55]},
+           {"anyOf": [{"pattern": "^[a-z]*$", "maxLength": 40}, {"pattern": "^[a-y ]*$", "maxLength": 60}]}]
+
+
+@pytest.mark.parametrize("long", [False, True])
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("schema", LENGTHS)
+def test_lengths_that_make_no_difference(schema: Any, order: int, long: bool) -> None:
+    """Far from a limit one mask serves for all lengths: at each length, met in either order."""
+    tokens = [b"a" * n for n in (2, 3, 16, 17, 30, 48)]
+    tokens += [b" " * 20, b"a b", b" a", b'a"', b'"a', b"\\n\\n", b"\\n" * 20, b"c" * 20, b"y" + b"x" * 20,
+               "éé".encode(), b"ab" * 12, b'a","', b" bc" * 12]
+    every = [*SINGLES, *(t for t in tokens if long or len(t) < 16)]
+    automaton = tokfsm.compile({"type": "string", **schema}, tokfsm.Vocabulary.from_bytes(list(every)))
+    texts: list[bytes] = []
+    for unit in (b"a", b"ab", b"a ", b"abc d", b"x", b"\\n"):
+        for n in range(1, 70):
+            text = b'"' + (unit * n)[:n]
+            probe = Probe(automaton)
+            if all(probe.matcher.accept_token(b) for b in text):
+                texts.append(text)
+    for text in texts[::order]:
+        probe = Probe(automaton)
+        assert all(probe.matcher.accept_token(b) for b in text)
+        _, more, less = differing(probe, every)
+        assert not more and not less, (text, more, less)
+
+
+MEMBERS = [{"minProperties": 20, "maxProperties": 50}, {"maxProperties": 22, "required": ["q", "r"]},
+           {"anyOf": [{"maxProperties": 10}, {"minProperties": 21, "properties": {"q": {"type": "null"}}}]}]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("schema", MEMBERS)
+def test_numbers_of_members_that_make_no_difference(schema: Any, order: int) -> None:
+    tokens = [b'":1', b'":1}', b'":1,"', b',"', b'{"', b'1}', b'":1, "', b'"}', b',"x":1,"y":1']
+    every = [*SINGLES, *tokens]
+    automaton = tokfsm.compile({"type": "object", **schema}, tokfsm.Vocabulary.from_bytes(list(every)))
+    names = ["q", *(f"n{i}" for i in range(26))]
+    texts = [b"{" + b",".join(b'"%s":null' % name.encode() for name in names[:n]) + end
+             for n in range(len(names)) for end in ((b"", b',"', b",") if n > 0 else (b"",))]
+    for text in texts[::order]:
+        probe = Probe(automaton)
+        if not all(probe.matcher.accept_token(b) for b in text):
+            continue
+        _, more, less = differing(probe, every)
+        assert not more and not less, (text, more, less)

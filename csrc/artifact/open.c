@@ -3,6 +3,7 @@
 #include "../base/sha256.h"
 #include "../engine/cache.h"
 #include "../engine/distances.h"
+#include "../engine/name_lists.h"
 #include "../engine/options.h"
 #include "format.h"
 
@@ -17,6 +18,7 @@ static void free_frozen(tokfsm_automaton *automaton)
     frozen *f = (frozen *)(void *)automaton->machine;
     tf_cache_free(&f->machine, &automaton->allocator);
     tf_distances_free(&f->machine, &automaton->allocator);
+    tf_name_lists_free(&f->machine, &automaton->allocator);
     tf_arena_free(&f->arena);
     tf_release(&automaton->allocator, f);
 }

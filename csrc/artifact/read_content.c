@@ -44,9 +44,8 @@ static void take_content_state(reader *r, tf_content *content, tf_content_state 
         cost[i] = tf_take(r);
         if (lengths != NULL)
             lengths[i] = take_lengths(r);
-        if (lengths != NULL && r->status == TOKFSM_OK && tf_word_bit(state->live, i) &&
-            lengths[i]->shortest > content->farthest)
-            content->farthest = lengths[i]->shortest;
+        if (lengths != NULL && lengths[i] != NULL && r->status == TOKFSM_OK)
+            tf_content_note(content, lengths[i]);
         if (counts != NULL)
             counts[i] = tf_take64(r);
     }

@@ -229,7 +229,7 @@ static uint32_t take_counters(reader *r, const tf_kind *kind, tf_counter counter
         counters[i].max = tf_take64(r);
         one &= counters[i].min == 1 && counters[i].max == TF_UNCOUNTED;
     }
-    if (kind->is_object ? !one : tf_counter_states(counters, k) == 0) {
+    if (kind->is_object ? !one : !tf_counters_fit(counters, k, 0)) {
         tf_corrupt(r, "a counter is too wide");
         return 0;
     }
@@ -445,6 +445,8 @@ static void take_kind(reader *r, tf_kind *kind, uint32_t id)
             tf_room(r, (size_t)n_edges * kind->counting->n_rows, sizeof *kind->counting->possible);
     for (uint32_t i = 0; i < n_edges && r->status == TOKFSM_OK; i++)
         take_edge(r, kind, i);
+    if (kind->counting != NULL && r->status == TOKFSM_OK)
+        tf_counters_note_endless(kind, (tf_counting *)(uintptr_t)kind->counting);
 }
 
 /* ---- all of it ---- */

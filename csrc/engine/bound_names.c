@@ -1,7 +1,7 @@
 #include "bound_names.h"
 
 #include "frames.h"
-#include "name_cost.h"
+#include "name_lists.h"
 #include "text.h"
 
 typedef struct usage {
@@ -90,10 +90,8 @@ static bool end_from(tf_run *run, ending *e, const tf_content_state *state,
     if (n_character > 0)
         memcpy(start + e->n_start, character, n_character);
     usage u = {e->c->top, start, e->n_start + n_character, NULL};
-    tf_content_walker walker = tf_content_walker_of(run);
-    uint32_t n = tf_name_cheapest(&walker, state, e->class, is_used, &u, n_used(e->c->top), 1, &cost,
-                                  &text, &n_text);
-    note_failure(run, &walker);
+    uint32_t n = tf_names_cheapest(run, state, e->class, is_used, &u, n_used(e->c->top), 1, &cost,
+                                   &text, &n_text);
     if (n == 0 || tf_cost_add(cost, before) >= e->cost)
         return run->call.status == TOKFSM_OK;
     uint8_t *whole = tf_arena_take(run->arena, (size_t)u.n_start + n_text + 1);
@@ -181,13 +179,9 @@ uint32_t tf_class_names_costs(tf_run *run, const tf_frame *frame, uint32_t class
     if (state == NULL || !tf_word_bit(state->live, class))
         return 0;
     usage u = {frame, NULL, 0, but};
-    tf_content_walker walker = tf_content_walker_of(run);
     const uint8_t *text;
     uint32_t n_text;
-    uint32_t found = tf_name_cheapest(&walker, state, class, is_used, &u, n_used(frame), n, costs, &text,
-                                      &n_text);
-    note_failure(run, &walker);
-    return found;
+    return tf_names_cheapest(run, state, class, is_used, &u, n_used(frame), n, costs, &text, &n_text);
 }
 
 /* ---- classes that are sets ---- */

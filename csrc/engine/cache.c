@@ -5,6 +5,7 @@
 #include "content.h"
 #include "counters.h"
 #include "emitted.h"
+#include "far.h"
 #include "frames.h"
 
 enum { N_BUCKETS = 1024 };
@@ -13,6 +14,7 @@ typedef struct entry {
     struct entry *next;
     uint64_t hash;
     tf_edits edits;
+    uint64_t most; /* of a far signature: the greatest length */
     uint32_t n_words;
     uint64_t words[]; /* the signature; the ids of the edits follow it */
 } entry;
@@ -52,13 +54,44 @@ static uint64_t clipped_length(const tf_machine *m, const tf_configuration *c)
     const tf_strings *s = c->at;
     uint32_t i = s->n_breaks;
     uint64_t n = c->n;
-    if (i > 1 && s->content != NULL) /* what the content admits can depend on a length far off */
-        return tf_content_far(m, c) ? UINT64_MAX : n;
+    if (i > 1 && s->content != NULL)
+        return n; /* what the content admits can depend on a length far off: far.h */
     while (i > 1 && s->breaks[i - 1].from > n)
         i--;
     if (i < s->n_breaks && s->breaks[i].from - n <= reach(m))
         return n;
     return UINT64_MAX - i;
+}
+
+/* Members so far, the same: where none of the limits is within reach, no number of them matters. */
+static uint64_t clipped_members(const tf_machine *m, const tf_frame *frame)
+{
+    const tf_kind *kind = frame->kind;
+    uint64_t near = reach(m), n = frame->count, met = 0;
+    if (!kind->counts)
+        return n > 0;
+    if (kind->counting != NULL || kind->rank != NULL || kind->n_alternatives > 32)
+        return n;
+    const uint64_t *alive = tf_frame_alive(frame);
+    for (uint32_t a = tf_words_next(alive, kind->alternative_words, 0); a != UINT32_MAX;
+         a = tf_words_next(alive, kind->alternative_words, a + 1)) {
+        uint64_t min = kind->min_items[a], max = kind->max_items[a];
+        if ((n < min && min - n <= near) ||
+            (max != UINT64_MAX && n + tf_still_required(frame, a, kind->n_names) + near >= max))
+            return n;
+        met = met * 2 + (n >= min);
+    }
+    return UINT64_MAX ^ met << 1 ^ (n > 0);
+}
+
+/* What is counted, the same: where nothing has a greatest number only what is wanting matters. */
+static uint64_t clipped_counter(const tf_machine *m, const tf_frame *frame, uint32_t k)
+{
+    const tf_kind *kind = frame->kind;
+    uint64_t n = frame->counts == NULL ? 0 : frame->counts[k], min = kind->counting->counters[k].min;
+    if (kind->is_object || !kind->counting->endless)
+        return n;
+    return n >= min ? UINT64_MAX : min - n > reach(m) ? UINT64_MAX - 1 : n;
 }
 
 /* Items so far, as far as something changes within a token's reach. */
@@ -67,7 +100,7 @@ static uint64_t clipped_count(const tf_machine *m, const tf_frame *frame)
     const tf_kind *kind = frame->kind;
     uint64_t near = reach(m), n = frame->count;
     if (kind->is_object)
-        return kind->counts ? n : n > 0;
+        return clipped_members(m, frame);
     if (kind->counting != NULL) /* how many items are left decides what they may be */
         near += kind->counting->span;
     uint32_t class = tf_item_class(kind, n);
@@ -99,7 +132,7 @@ static bool emitted_matters(const tf_machine *m, const tf_configuration *c, cons
         return true; /* how many names are left */
     if (c->mode == TF_IN_NAME && frame == c->top)
         return m->names_pair || tf_emitted_ahead(m, c);
-    return tf_emitted_whole(m, frame);
+    return tf_emitted_whole(frame);
 }
 
 void tf_cache_kind(const tf_machine *m, tf_kind *kind)
@@ -124,6 +157,7 @@ void tf_cache_kind(const tf_machine *m, tf_kind *kind)
  * be the one; then it matters which one that is.
  */
 enum { WANTING_NONE, WANTING_MORE, WANTING_ONE /* + its index */ };
+#define ANY_LENGTH (UINT64_MAX / 2) /* in the place of a length */
 #define RAW_NAMES UINT64_MAX /* in the place of what is left */
 
 /* What is wanting once one of the names low .. high - 1 is there, too. */
@@ -247,7 +281,7 @@ static void put_frames(const tf_machine *m, const tf_configuration *c, tf_signat
         put(s, clipped_count(m, frame));
         put_words(s, tf_frame_alive(frame), kind->alternative_words);
         for (uint32_t k = 0; kind->counting != NULL && k < kind->counting->n_counters; k++)
-            put(s, frame->counts == NULL ? 0 : frame->counts[k]);
+            put(s, clipped_counter(m, frame, k));
         if (kind->rank != NULL)
             put(s, frame->last);
         if (m->options.whitespace == TOKFSM_WHITESPACE_INDENT)
@@ -261,9 +295,20 @@ static void put_frames(const tf_machine *m, const tf_configuration *c, tf_signat
     }
 }
 
+static void hash_words(tf_signature *s)
+{
+    uint64_t hash = s->n;
+    for (uint32_t i = 0; i < s->n; i++) {
+        hash = (hash ^ s->words[i]) * 0x9E3779B97F4A7C15u;
+        hash ^= hash >> 29;
+    }
+    s->hash = hash;
+}
+
 void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutral, tf_signature *s)
 {
     s->n = 0;
+    s->far = false;
     bool string = c->mode == TF_IN_STRING || c->mode == TF_IN_NAME;
     if (c->top != NULL && c->top->collects && !(string && neutral))
         return; /* depends on what was written */
@@ -282,7 +327,15 @@ void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutra
     }
     if (string) {
         const tf_strings *strings = c->at;
-        put(s, c->mode == TF_IN_NAME ? 0 : clipped_length(m, c));
+        bool any = tf_content_far(m, c); /* length will do */
+        s->length_at = s->n;
+        s->length = c->n;
+        s->far = !any && c->mode == TF_IN_STRING && strings->n_breaks > 1 &&
+                 strings->content != NULL && tf_far_eligible(c);
+        put(s, c->mode == TF_IN_NAME ? 0
+               : any                 ? ANY_LENGTH
+               : s->far              ? UINT64_MAX - tf_break_at(strings, c->n)
+                                     : clipped_length(m, c));
         put(s, c->sub == TF_STR_NORMAL ? 0 : c->hex);
         if (strings->content != NULL)
             put(s, (uint64_t)(uintptr_t)c->content);
@@ -298,14 +351,17 @@ void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutra
     put_frames(m, c, s);
     if (s->n > TF_MAX_SIGNATURE) {
         s->n = 0;
+        s->far = false;
         return;
     }
-    uint64_t hash = s->n;
-    for (uint32_t i = 0; i < s->n; i++) {
-        hash = (hash ^ s->words[i]) * 0x9E3779B97F4A7C15u;
-        hash ^= hash >> 29;
-    }
-    s->hash = hash;
+    hash_words(s);
+}
+
+void tf_signature_near(tf_signature *s)
+{
+    s->far = false;
+    s->words[s->length_at] = s->length;
+    hash_words(s);
 }
 
 /* ---- the table ---- */
@@ -318,7 +374,7 @@ bool tf_cache_find(tf_machine *m, const tf_signature *s, tf_edits *edits)
     const entry *e =
         atomic_load_explicit(&cache->buckets[s->hash % N_BUCKETS], memory_order_acquire);
     for (; e != NULL; e = e->next)
-        if (e->hash == s->hash && e->n_words == s->n &&
+        if (e->hash == s->hash && e->n_words == s->n && (!s->far || s->length <= e->most) &&
             memcmp(e->words, s->words, s->n * sizeof *s->words) == 0) {
             tf_edits_copy(edits, &e->edits);
             return true;
@@ -369,7 +425,8 @@ static uint32_t *copy_ids(tf_ids *to, const tf_ids *from, uint32_t *room)
     return room + from->n;
 }
 
-void tf_cache_keep(tf_machine *m, const tf_signature *s, const tf_edits *edits)
+void tf_cache_keep(tf_machine *m, const tf_signature *s, uint64_t most, bool as_row,
+                   const tf_edits *edits)
 {
     if (s->n == 0)
         return;
@@ -378,6 +435,9 @@ void tf_cache_keep(tf_machine *m, const tf_signature *s, const tf_edits *edits)
     if (cache == NULL)
         return;
     size_t n_ids = (size_t)edits->before.n + edits->cleared.n + edits->set.n;
+    as_row = as_row && n_ids > m->pack->n_words; /* less to keep, and far less to write */
+    if (as_row)
+        n_ids = m->pack->n_words;
     size_t n_bytes = sizeof(entry) + s->n * sizeof *s->words + n_ids * sizeof(uint32_t);
     if (atomic_load_explicit(&cache->n_bytes, memory_order_relaxed) + n_bytes >
         m->limits.automaton_bytes)
@@ -388,11 +448,17 @@ void tf_cache_keep(tf_machine *m, const tf_signature *s, const tf_edits *edits)
     e->hash = s->hash;
     e->n_words = s->n;
     e->edits = *edits;
+    e->most = most;
     memcpy(e->words, s->words, s->n * sizeof *s->words);
     uint32_t *room = (uint32_t *)(e->words + s->n);
-    room = copy_ids(&e->edits.before, &edits->before, room);
-    room = copy_ids(&e->edits.cleared, &edits->cleared, room);
-    copy_ids(&e->edits.set, &edits->set, room);
+    if (as_row) {
+        tf_edits_apply(edits, room, m->pack->n_words);
+        e->edits = (tf_edits){.base = room};
+    } else {
+        room = copy_ids(&e->edits.before, &edits->before, room);
+        room = copy_ids(&e->edits.cleared, &edits->cleared, room);
+        copy_ids(&e->edits.set, &edits->set, room);
+    }
     _Atomic(entry *) *bucket = &cache->buckets[s->hash % N_BUCKETS];
     e->next = atomic_load_explicit(bucket, memory_order_relaxed);
     /* Two threads may keep one mask twice: the entries are equal, and the first one is found. */

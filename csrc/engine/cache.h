@@ -17,6 +17,9 @@ enum { TF_MAX_SIGNATURE = 96 }; /* words; what needs more is not kept */
 
 typedef struct tf_signature {
     uint32_t n; /* 0: the mask depends on more than a signature holds */
+    uint32_t length_at; /* the word of the string's length, or 0 */
+    bool far;           /* that word stands for all lengths of a break, up to the mask's `most` */
+    uint64_t length;
     uint64_t hash;
     uint64_t words[TF_MAX_SIGNATURE];
 } tf_signature;
@@ -28,8 +31,12 @@ void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutra
 void tf_cache_kind(const tf_machine *m, tf_kind *kind);
 /* False: not there. */
 bool tf_cache_find(tf_machine *m, const tf_signature *signature, tf_edits *edits);
-/* Keep a mask; does nothing where there is no memory for it. */
-void tf_cache_keep(tf_machine *m, const tf_signature *signature, const tf_edits *edits);
+/* The same for this length alone, where the signature was for many. */
+void tf_signature_near(tf_signature *signature);
+/* Keep a mask; does nothing where there is no memory for it. A far signature's holds for lengths up
+   to `most`. `as_row`: many ids may become a row, since nobody looks at them one by one. */
+void tf_cache_keep(tf_machine *m, const tf_signature *signature, uint64_t most, bool as_row,
+                   const tf_edits *edits);
 /* Memory that lives as long as the masks and counts with them; NULL: none left. */
 void *tf_cache_block(tf_machine *m, size_t n_bytes);
 void tf_cache_free(tf_machine *m, const tokfsm_allocator *allocator);

@@ -27,6 +27,7 @@ typedef struct tf_emitted {
     const struct tf_emitted *previous;
     const tf_text *name; /* NULL: the empty name */
     uint32_t class;      /* of other names */
+    uint8_t whole;       /* 1: some token can spell it or an earlier one whole: emitted.h */
 } tf_emitted;
 
 typedef struct tf_frame {

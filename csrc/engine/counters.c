@@ -176,6 +176,22 @@ static tf_items_plan items_plan(const tf_kind *kind, uint32_t a, uint64_t n, ite
     return plan;
 }
 
+void tf_counters_note_endless(const tf_kind *kind, tf_counting *counting)
+{
+    counting->endless = !kind->is_object;
+    for (uint32_t a = 0; a < kind->n_alternatives && counting->endless; a++) {
+        uint32_t k = tf_n_counters(kind, a);
+        if (k == 0)
+            continue;
+        const tf_counter *counters = counters_of(kind, a);
+        uint32_t wanted = (1u << k) - 1;
+        for (uint32_t i = 0; i < k; i++)
+            counting->endless &= counters[i].max == TF_UNCOUNTED;
+        counting->endless &= kind->max_items[a] == TF_UNCOUNTED &&
+                             (wanted & ~all_of(possible(kind, kind->n_classes - 1, a))) == 0;
+    }
+}
+
 /* No limit is near, and the items without end can meet what is not met. */
 static bool plainly_feasible(const tf_items_plan *plan, const tf_kind *kind, uint32_t a)
 {

@@ -34,6 +34,8 @@ struct tf_counting {
     const uint32_t *row;           /* [n_alternatives] into a row of `possible`; TF_NONE: no counter */
     const tf_counter *counters;
     uint32_t n_counters, n_signs, n_rows;
+    uint32_t endless;              /* arrays: 1: no counter and no number of items has a greatest one,
+                                      and items without end meet every counter */
     uint32_t span;                 /* so many items more make no difference (see items_plan.c) */
     const uint64_t *possible;      /* [n_edges][n_rows]: signs that some child has */
 };
@@ -52,8 +54,10 @@ static inline uint64_t tf_counter_cap(const tf_counter *c)
 {
     return c->max == TF_UNCOUNTED ? c->min : c->max;
 }
-/* Counts that k counters can have, or 0: more than TF_MAX_COUNTER_STATES. */
-uint32_t tf_counter_states(const tf_counter *counters, uint32_t k);
+/* Set counting.endless of an array, once all else is there. */
+void tf_counters_note_endless(const tf_kind *kind, tf_counting *counting);
+/* Whether plans with k counters are made: of an array whose first n_prefix items are told apart. */
+bool tf_counters_fit(const tf_counter *counters, uint32_t k, uint64_t n_prefix);
 
 /* Counters of alternative a that are below their min, as bits; whether there are none. */
 uint32_t tf_unmet(const tf_frame *frame, uint32_t a);

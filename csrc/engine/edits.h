@@ -17,7 +17,7 @@ typedef struct tf_ids {
 enum { TF_MAX_PIECES = 24 };
 
 typedef struct tf_edits {
-    const uint32_t *base;     /* a row of the pack; NULL: nothing */
+    const uint32_t *base;     /* a row of the pack, or of the mask's own; NULL: nothing */
     const uint32_t *narrowed; /* NULL: all of the base */
     tf_ids before, cleared, set;
     uint32_t n_pieces, n_before_pieces;    /* the first ones are a part of `before` */

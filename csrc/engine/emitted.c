@@ -18,22 +18,18 @@ static bool is_spelled(const tf_spelled *spelled, const uint8_t *bytes, uint32_t
 
 static uint32_t length_of(const tf_text *text) { return text == NULL ? 0 : text->length; }
 
-bool tf_emitted_whole(const tf_machine *m, const tf_frame *frame)
+bool tf_name_whole(const tf_machine *m, const tf_text *name)
 {
     const tf_spelled *whole = &m->pack->traces->whole;
     uint8_t bytes[MOST_BYTES];
-    for (const tf_emitted *e = frame->emitted; e != NULL; e = e->previous) {
-        uint32_t n = length_of(e->name);
-        if (n > whole->most)
-            continue;
-        if (n > MOST_BYTES)
-            return true;
-        if (n > 0)
-            tf_text_copy(e->name, bytes);
-        if (is_spelled(whole, bytes, n))
-            return true;
-    }
-    return false;
+    uint32_t n = length_of(name);
+    if (n > whole->most)
+        return false;
+    if (n > MOST_BYTES)
+        return true;
+    if (n > 0)
+        tf_text_copy(name, bytes);
+    return is_spelled(whole, bytes, n);
 }
 
 bool tf_literal_whole(const tf_machine *m, const tf_strings *strings)

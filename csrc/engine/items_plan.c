@@ -6,7 +6,8 @@
  * some leave all counts as they are, and as counting does not depend on order, those may stand
  * last: such a stretch is searched for `span` items, and the rest of it is added at once.
  *
- * Cost: at most (classes · span · states · signs).
+ * Cost: at most (classes · span · states · signs). A counter alone has no need of a search behind
+ * the first items: whatever its limits are, how many items count there is a matter of arithmetic.
  */
 #include "counters.h"
 
@@ -24,16 +25,18 @@ typedef struct search {
     tf_cost best;
 } search;
 
-uint32_t tf_counter_states(const tf_counter *counters, uint32_t k)
+bool tf_counters_fit(const tf_counter *counters, uint32_t k, uint64_t n_prefix)
 {
     uint64_t n = 1;
+    if (k == 1 && n_prefix < TF_MAX_COUNTER_STATES)
+        return true;
     for (uint32_t i = 0; i < k; i++) {
         uint64_t cap = tf_counter_cap(&counters[i]);
         if (cap >= TF_MAX_COUNTER_STATES || n * (cap + 1) > TF_MAX_COUNTER_STATES)
-            return 0;
+            return false;
         n *= cap + 1;
     }
-    return (uint32_t)n;
+    return true;
 }
 
 static uint64_t digit(const search *s, uint32_t state, uint32_t i)
@@ -167,9 +170,100 @@ static bool search_classes(search *s)
     return true;
 }
 
+/* ---- one counter ---- */
+
+static tf_cost items_cost(const tf_items_plan *plan, tf_cost item, uint64_t n, uint64_t before)
+{
+    tf_cost cost = tf_cost_times(tf_cost_plus(item, plan->comma), n);
+    return n > 0 && before == 0 ? tf_cost_plus(tf_cost_times(tf_cost_plus(item, plan->comma), n - 1), item)
+                                : cost;
+}
+
+/*
+ * The rest behind `at` items of which `count` count, where all further ones are of one class: the
+ * fewest items, since each costs something; of those as many count as must, and more where that is
+ * cheaper or the others cannot be.
+ */
+static tf_cost rest_cost(const tf_items_plan *plan, const tf_cost by_sign[TF_MAX_SIGNS],
+                         uint64_t at, uint64_t count)
+{
+    const tf_counter *counter = &plan->counters[0];
+    bool counting = by_sign[1].base != TF_COST_NONE, plain = by_sign[0].base != TF_COST_NONE;
+    uint64_t wanted = counter->min > count ? counter->min - count : 0;
+    uint64_t most = counter->max == TF_UNCOUNTED ? TF_UNCOUNTED : counter->max - count;
+    uint64_t fill = plan->min > at ? plan->min - at : 0; /* items that must come */
+    uint64_t n = wanted > fill ? wanted : fill, n_counting = wanted;
+    if (!plain || (counting && tf_cost_less(by_sign[1], by_sign[0])))
+        n_counting = n < most ? n : most;
+    if (n > plan->max - at || wanted > most || (n_counting > 0 && !counting) ||
+        (n_counting < n && !plain))
+        return tf_no_cost();
+    tf_cost cost = items_cost(plan, by_sign[1], n_counting, at);
+    return tf_cost_plus(cost, items_cost(plan, by_sign[0], n - n_counting, at + n_counting));
+}
+
+/* The class from which on all items that there may be cost the same. */
+static bool last_class(const tf_items_plan *plan, uint32_t *last)
+{
+    tf_cost of_last[TF_MAX_SIGNS], before[TF_MAX_SIGNS];
+    *last = plan->n_classes - 1;
+    while (*last > 0 && plan->first[*last] >= plan->max)
+        --*last;
+    if (*last > 0 && !plan->costs(plan->context, *last, of_last))
+        return false;
+    for (; *last > 0; --*last) {
+        if (!plan->costs(plan->context, *last - 1, before))
+            return false;
+        if (memcmp(before, of_last, 2 * sizeof *before) != 0)
+            return true;
+    }
+    return true;
+}
+
+/* The first items one by one, then the rest at once. */
+static bool one_counter(const tf_items_plan *plan, tf_cost *best)
+{
+    const tf_counter *counter = &plan->counters[0];
+    tf_cost of[TF_MAX_COUNTER_STATES + 1], by_sign[TF_MAX_SIGNS]; /* by items that count, from `at` on */
+    uint32_t class = 0, last, n = 1;
+    uint64_t start = plan->counts[0];
+    *best = tf_no_cost();
+    of[0] = (tf_cost){0, 0};
+    if (!last_class(plan, &last))
+        return false;
+    for (uint64_t at = plan->at; at <= plan->max && n <= TF_MAX_COUNTER_STATES; at++) {
+        while (class < last && plan->first[class + 1] <= at)
+            class++;
+        if (!plan->spend(plan->context) || !plan->costs(plan->context, class, by_sign))
+            return false;
+        for (uint32_t i = 0; i < n; i++) {
+            uint64_t count = start + i;
+            if (of[i].base == TF_COST_NONE || count > counter->max)
+                continue;
+            if (class == last)
+                tf_cost_keep_less(best, tf_cost_plus(of[i], rest_cost(plan, by_sign, at, count)));
+            else if (at >= plan->min && count >= counter->min)
+                tf_cost_keep_less(best, of[i]);
+        }
+        if (class == last)
+            return true;
+        tf_cost comma = at > 0 ? plan->comma : (tf_cost){0, 0};
+        of[n] = tf_no_cost();
+        for (uint32_t i = n; i-- > 0;) { /* downwards: an item comes once */
+            tf_cost before = tf_cost_plus(of[i], comma);
+            tf_cost_keep_less(&of[i + 1], tf_cost_plus(before, by_sign[1]));
+            of[i] = tf_cost_plus(before, by_sign[0]);
+        }
+        n++;
+    }
+    return true;
+}
+
 bool tf_items_plan_cost(const tf_items_plan *plan, tf_cost *cost)
 {
     search s;
+    if (plan->k == 1)
+        return one_counter(plan, cost);
     s.plan = plan;
     s.n_states = 1;
     s.span = 1;

@@ -77,8 +77,8 @@ typedef struct tf_content {
     const uint32_t *run;
     uint8_t has_lengths; /* states know of the lengths of what they accept: TF_LENGTHS_* */
     uint8_t has_counts;  /* and how many strings that is, or at least that */
-    _Atomic uint64_t farthest; /* the longest of the shortest continuations of states made so far */
     uint32_t id;         /* artifacts */
+    atomic_ullong farthest; /* the greatest `shortest` of the lengths of a state made so far */
     const tf_content_state *start;
     struct tf_machine *owner; /* that makes the states of one that machines share; else NULL */
     const void *build; /* compile half */
@@ -98,6 +98,15 @@ struct tf_content_state {
     _Atomic(const tf_content_state *) next[]; /* [n_classes]; &tf_content_dead: nothing is live */
 };
 extern const tf_content_state tf_content_dead;
+
+/* Note the lengths of a state that is being made; one thread at a time. */
+static inline void tf_content_note(const tf_content *content, const tf_lengths *lengths)
+{
+    atomic_ullong *farthest = &((tf_content *)(uintptr_t)content)->farthest;
+    if (lengths->shortest != UINT64_MAX &&
+        lengths->shortest > atomic_load_explicit(farthest, memory_order_relaxed))
+        atomic_store_explicit(farthest, lengths->shortest, memory_order_release);
+}
 
 /* ---- strings: literals in spelled order, and a part that is free ---- */
 
@@ -168,8 +177,6 @@ struct tf_value {
     uint32_t n;       /* obligations */
     uint32_t n_words; /* of an outcome */
     uint32_t id;      /* artifacts */
-    uint32_t hash;
-    const tf_value *chain;  /* compile half: hash chain */
     const uint32_t *build;  /* compile half: obligation sets */
     const uint64_t *literal[TF_N_LITERALS]; /* outcomes of null, false, true */
     /* On first use; absent parts are &tf_no_strings, &tf_number_dead, &tf_no_kind. */
@@ -303,6 +310,7 @@ struct tf_machine {
     tokfsm_allocator allocator;
     _Atomic(struct tf_cache *) cache; /* masks kept: cache.h */
     _Atomic(struct tf_distances *) distances; /* distances.h */
+    _Atomic(struct tf_name_lists *) name_lists; /* name_lists.h */
     uint32_t names_pair;     /* a token can hold the end of one name and all of another */
     uint32_t unique;         /* TF_UNIQUE_*: whether items are compared */
     const uint32_t *pairs;   /* ... row of the tokens that can close a string and begin an item */

@@ -7,6 +7,7 @@
 #include "cache.h"
 #include "content.h"
 #include "emitted.h"
+#include "far.h"
 #include "frames.h"
 #include "glance.h"
 #include "step.h"
@@ -258,8 +259,13 @@ bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits)
     }
     tf_signature signature;
     tf_signature_of(run->m, of, neutral, &signature);
-    bool far = tf_content_far(run->m, c);
-    if (!tf_cache_find(run->m, &signature, edits)) {
+    bool known = tf_cache_find(run->m, &signature, edits), far = signature.far;
+    const bool any_length = tf_content_far(run->m, of);
+    if (!known && far) {
+        tf_signature_near(&signature);
+        known = tf_cache_find(run->m, &signature, edits);
+    }
+    if (!known) {
         memset(edits, 0, sizeof *edits);
         if (neutral)
             run->searching = 2;
@@ -269,8 +275,13 @@ bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits)
         run->searching = 0;
         if (!made)
             return false;
-        if (!far || tf_content_far(run->m, c))
-            tf_cache_keep(run->m, &signature, edits);
+        uint64_t most = 0;
+        if (far && !tf_far_until(run, of, &most))
+            return false;
+        if (far && of->n <= most)
+            tf_signature_of(run->m, of, neutral, &signature);
+        if (!any_length || tf_content_far(run->m, of)) /* states were made that may lie farther */
+            tf_cache_keep(run->m, &signature, most, !neutral && of->content != NULL, edits);
     }
     if (settles)
         return tf_emitted_settle(run, c, edits);

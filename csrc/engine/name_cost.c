@@ -125,19 +125,23 @@ static bool spread(search *s, uint32_t index)
             return false;
     }
     uint32_t tried[256];
+    const tf_content_state *leads[256]; /* by class: most bytes of most states lead nowhere */
     memset(tried, 0, sizeof tried);
+    memset(leads, 0, sizeof leads);
     for (uint32_t k = 0; k < 256; k++) {
         uint32_t byte = (k + 0x61) & 0xFF; /* letters first */
-        uint32_t cost = tf_byte_cost(w->m, byte), class = from.state->content->byte_class[byte];
-        if (cost == TF_COST_NONE || (cost == 1 && tried[class]++ >= s->n_alike))
-            continue;
-        const tf_content_state *next =
-            w->next(w->context, from.state, from.state->content->byte_class[byte]);
+        uint32_t class = from.state->content->byte_class[byte];
+        const tf_content_state *next = leads[class];
+        if (next == NULL)
+            next = leads[class] = w->next(w->context, from.state, class);
         if (next == NULL) {
             w->failed = true;
             return false;
         }
         if (next == &tf_content_dead)
+            continue;
+        uint32_t cost = tf_byte_cost(w->m, byte);
+        if (cost == TF_COST_NONE || (cost == 1 && tried[class]++ >= s->n_alike))
             continue;
         if (!reach(s, (node){next, index + 1, from.n + 1, from.spent + cost, 0, (uint8_t)byte, false}))
             return false;

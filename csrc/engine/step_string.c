@@ -7,6 +7,7 @@
  *
  * Source: RFC 8259 §7; spelling of literals: docs/spelling.md.
  */
+#include "emitted.h"
 #include "name_content.h"
 #include "step.h"
 #include "text.h"
@@ -164,7 +165,8 @@ static bool close_name(tf_run *run, tf_configuration *c)
             run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a name");
             return false;
         }
-        *fresh = (tf_emitted){emitted, c->text, class};
+        bool whole = (emitted != NULL && emitted->whole) || tf_name_whole(run->m, c->text);
+        *fresh = (tf_emitted){emitted, c->text, class, whole};
         emitted = fresh;
         name = kind->n_names + class;
     }

@@ -7,6 +7,7 @@
 #include "../engine/automaton.h"
 #include "../engine/cache.h"
 #include "../engine/distances.h"
+#include "../engine/name_lists.h"
 
 
 void *tf_take(tf_build *b, size_t n_bytes, tokfsm_status *status)
@@ -369,6 +370,7 @@ void tf_build_free(tf_build *b)
     tokfsm_allocator *a = &b->arena.allocator;
     tf_cache_free(&b->machine, a);
     tf_distances_free(&b->machine, a);
+    tf_name_lists_free(&b->machine, a);
     tf_contents_free(b);
     tf_patterns_free(b);
     tf_release(a, b->osets.items);
@@ -377,6 +379,10 @@ void tf_build_free(tf_build *b)
     tf_release(a, b->kinds.items);
     tf_release(a, b->nstates.items);
     tf_release(a, b->nstate_heads);
+    tf_release(a, b->holding.items);
+    tf_release(a, b->osets_index.slots);
+    tf_release(a, b->positions_index.slots);
+    tf_release(a, b->facts_index.slots);
     tf_ir_free(&b->ir);
     tf_arena_free(&b->arena);
     tf_arena_free(&b->text_arena);

@@ -87,7 +87,6 @@ enum { TF_UNKNOWN, TF_PENDING, TF_KNOWN };
 typedef struct tf_oset {
     uint32_t id, n;
     const tf_obligation *items; /* in text order, each once */
-    uint32_t hash, next;        /* hash chain */
     uint8_t sat_state, satisfiable;
     uint8_t cost_state;
     uint8_t hope; /* prune.c: TF_UNKNOWN, TF_PENDING for "hopeless", TF_KNOWN for "perhaps not" */
@@ -108,6 +107,16 @@ typedef struct tf_pattern_record {
     uint32_t next; /* hash chain */
 } tf_pattern_record;
 
+/* index.h */
+typedef struct tf_index {
+    struct tf_index_slot {
+        uint32_t hash, number; /* 1 + number; 0: free */
+    } *slots;
+    uint32_t n_slots; /* a power of two */
+} tf_index;
+
+typedef struct tf_holding tf_holding;
+
 /* What is needed to look a value up in a large enum. */
 typedef struct tf_values_index tf_values_index;
 
@@ -126,10 +135,12 @@ typedef struct tf_build {
     struct { tf_fact *items; size_t n, capacity; } facts;
     struct { tf_kind **items; size_t n, capacity; } kinds;
     struct { tf_nstate **items; size_t n, capacity; } nstates;
-    uint32_t oset_heads[1024], value_heads[1024]; /* 1 + index */
-    uint32_t *nstate_heads; /* the same, [n_nstate_heads], a power of two: they can be many */
+    tf_index osets_index, positions_index, facts_index;
+    uint32_t *nstate_heads; /* 1 + index, [n_nstate_heads], a power of two: they can be many */
     size_t n_nstate_heads;
     tf_values_index **values_index; /* [n_schemas], NULL where small */
+    struct { tf_holding **items; size_t n, capacity; } holding; /* by position; holding.c */
+    struct { struct tf_admitted_set *items; size_t n_slots, n; } admitted; /* admitted.c */
     struct { tf_pattern_record *items; size_t n, capacity; } patterns;
     uint32_t pattern_heads[256];    /* 1 + index */
     uint32_t *pattern_of, *format_of; /* [n_schemas] that a string must match, or TF_NO_PATTERN */
@@ -214,6 +225,9 @@ typedef struct tf_scalar {
     const void *context;
 } tf_scalar;
 tokfsm_status tf_evaluate(tf_build *b, const tf_oset *oset, const tf_scalar *scalar, bool *holds);
+/* holding.c: set the bits of the obligations of a position that the scalar meets. */
+tokfsm_status tf_value_holding(tf_build *b, const tf_value *value, const tf_scalar *scalar,
+                               uint64_t *words);
 /* Whether the scalar at a tape node meets the obligations. True too for a number that is refused
    where it is written down (too many digits, too large a divisor). */
 tokfsm_status tf_may_equal(tf_build *b, const tf_oset *oset, uint32_t node, bool *may);

@@ -4,6 +4,7 @@
  */
 #include "alike.h"
 #include "hopeless.h"
+#include "told_apart.h"
 #include "unevaluated.h"
 
 static tokfsm_status no_memory(tf_build *b)
@@ -90,14 +91,17 @@ static tokfsm_status any_of_choice(expansion *e, const tf_schema *s, choice *c)
 static tokfsm_status one_of_choice(expansion *e, const tf_schema *s, choice *c)
 {
     c->positive = true;
+    tf_told_apart_by by = {0};
+    if (e->object)
+        TF_TRY(tf_told_apart(e->b, &e->scratch, s->one_of, s->n_one_of, &by));
     for (uint32_t i = 0; i < s->n_one_of; i++) {
         option *o = tf_choice_option(e, c);
         tf_option_task(e, o, (task){TASK_HOLDS, s->one_of[i], NULL});
         for (uint32_t j = 0; j < s->n_one_of; j++) {
             tf_obligation both[2] = {tf_obligation_of(s->one_of[i], TF_HOLDS),
                                      tf_obligation_of(s->one_of[j], TF_HOLDS)};
-            bool disjoint = false;
-            if (j != i)
+            bool disjoint = tf_are_told_apart(&by, i, j);
+            if (j != i && !disjoint)
                 TF_TRY(tf_hopeless(e->b, both, 2, e->types, &disjoint));
             if (j != i && !disjoint)
                 tf_option_task(e, o, (task){TASK_FAILS, s->one_of[j], NULL});

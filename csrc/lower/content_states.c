@@ -175,10 +175,10 @@ static tokfsm_status make_state(tf_build *b, tf_content_build *c, const tf_dfa_s
             TF_TRY(content->has_lengths == TF_LENGTHS_ALL
                        ? take_lengths(b, dfa, tuple[i], &lengths[i])
                        : take_shortest(b, dfa, tuple[i], &lengths[i]));
+        if (lengths != NULL)
+            tf_content_note(content, lengths[i]);
         if (tuple[i] == TF_DFA_DEAD)
             continue;
-        if (lengths != NULL && lengths[i]->shortest > c->content.farthest)
-            c->content.farthest = lengths[i]->shortest; /* no live state has none */
         tf_word_set(words + n_words, i);
         if (tf_dfa_accepts(dfa, tuple[i]))
             tf_word_set(words, i);

@@ -28,19 +28,6 @@ tokfsm_status tf_expand_check(expansion *e)
     return tf_spend(e->b->budget, e->b->err);
 }
 
-bool tf_is_done(const partial *p, int what, uint32_t id)
-{
-    tf_obligation atom = tf_obligation_of(id, TF_HOLDS);
-    for (uint32_t i = 0; i < p->n; i++) {
-        const task *t = &p->tasks[i];
-        if ((int)t->what == what && t->index == id)
-            return true;
-        if (what == DONE_HELD && t->what == DONE_ATOM && t->index == atom)
-            return true;
-    }
-    return false;
-}
-
 bool tf_single_task(const option *o, uint32_t *index)
 {
     static const uint32_t tags[] = {[TASK_HOLDS] = TF_HOLDS, [TASK_FAILS] = TF_FAILS,
@@ -59,7 +46,7 @@ static tokfsm_status add_splice(expansion *e, int what, uint32_t index, choice *
                  sizeof *e->splice.items))
         return no_memory(e->b);
     e->splice.items[e->splice.n++] = (task){what, index, c};
-    return TOKFSM_OK;
+    return what >= DONE_ATOM ? tf_done_note(e, (uint32_t)what, index) : TOKFSM_OK;
 }
 
 static tokfsm_status splice_choice(expansion *e, choice *c)
@@ -110,11 +97,11 @@ static tokfsm_status add_choice(expansion *e, int from, uint32_t id, uint32_t k,
 }
 
 /* In text order, siblings of in-place applicators first. */
-static tokfsm_status expand_schema(expansion *e, const partial *p, uint32_t id, bool *dead)
+static tokfsm_status expand_schema(expansion *e, uint32_t id, bool *dead)
 {
     const tf_schema *s = &e->b->ir.schemas[id];
-    *dead = s->is_false || !(s->types & e->types) || tf_is_done(p, DONE_FAILED, id);
-    if (*dead || tf_is_done(p, DONE_HELD, id)) /* met before on this way: all of it is there */
+    *dead = s->is_false || !(s->types & e->types) || tf_is_done(e, DONE_FAILED, id);
+    if (*dead || tf_is_done(e, DONE_HELD, id)) /* met before on this way: all of it is there */
         return TOKFSM_OK;
     if (e->object ? s->has_object : s->has_array)
         TF_TRY(add_splice(e, DONE_ATOM, tf_obligation_of(id, TF_HOLDS), NULL));
@@ -142,13 +129,13 @@ static tokfsm_status expand_schema(expansion *e, const partial *p, uint32_t id, 
     return TOKFSM_OK;
 }
 
-static tokfsm_status expand_negation(expansion *e, const partial *p, task t, bool *dead)
+static tokfsm_status expand_negation(expansion *e, task t, bool *dead)
 {
     if (t.what == TASK_DIFFERS)
         return add_choice(e, TF_FROM_DIFFERS, t.index, 0, dead);
-    if (tf_is_done(p, DONE_FAILED, t.index))
+    if (tf_is_done(e, DONE_FAILED, t.index))
         return TOKFSM_OK;
-    *dead = tf_is_done(p, DONE_HELD, t.index);
+    *dead = tf_is_done(e, DONE_HELD, t.index);
     TF_TRY(add_splice(e, DONE_FAILED, t.index, NULL));
     return *dead ? TOKFSM_OK : add_choice(e, TF_FROM_FAILS, t.index, 0, dead);
 }
@@ -167,13 +154,10 @@ static tokfsm_status expand_equal(expansion *e, partial *p, uint32_t node, bool 
     return TOKFSM_OK;
 }
 
-static tokfsm_status add_fact(expansion *e, const partial *p, uint32_t index)
+static tokfsm_status add_fact(expansion *e, uint32_t index)
 {
     tf_obligation atom = tf_obligation_of(index, TF_FACT);
-    for (uint32_t i = 0; i < p->n; i++)
-        if (p->tasks[i].what == DONE_ATOM && p->tasks[i].index == atom)
-            return TOKFSM_OK;
-    return add_splice(e, DONE_ATOM, atom, NULL);
+    return tf_is_done(e, DONE_ATOM, atom) ? TOKFSM_OK : add_splice(e, DONE_ATOM, atom, NULL);
 }
 
 /* Work off what has no choice, until only atoms and choices are left. */
@@ -183,11 +167,11 @@ static tokfsm_status work_off(expansion *e, partial *p, bool *dead)
         task t = p->tasks[i];
         e->splice.n = 0;
         switch (t.what) {
-        case TASK_HOLDS: TF_TRY(expand_schema(e, p, t.index, dead)); break;
+        case TASK_HOLDS: TF_TRY(expand_schema(e, t.index, dead)); break;
         case TASK_EQUALS: TF_TRY(expand_equal(e, p, t.index, dead)); break;
-        case TASK_FACT: TF_TRY(add_fact(e, p, t.index)); break;
+        case TASK_FACT: TF_TRY(add_fact(e, t.index)); break;
         case TASK_FAILS:
-        case TASK_DIFFERS: TF_TRY(expand_negation(e, p, t, dead)); break;
+        case TASK_DIFFERS: TF_TRY(expand_negation(e, t, dead)); break;
         case TASK_CHOOSE:
         case DONE_ATOM:
         case DONE_HELD:
@@ -258,6 +242,7 @@ static uint32_t next_choice(const partial *p)
 static tokfsm_status go_on(expansion *e, partial p, tf_arena_mark mark, bool *opened)
 {
     *opened = false;
+    TF_TRY(tf_done_begin(e, &p));
     for (;;) {
         bool dead = false, changed = false;
         TF_TRY(work_off(e, &p, &dead));

@@ -78,6 +78,8 @@ typedef struct expansion {
     struct { task *items; size_t n, capacity; } splice; /* what replaces a task */
     struct { tf_obligation *items; size_t n, capacity; } atoms;
     struct { struct memo *items; uint32_t n_slots, n; } choices; /* by what they come from */
+    struct { struct done_note *items; uint32_t n_slots, n, epoch; } done;   /* done.c */
+    struct { struct asked_note *items; uint32_t n_slots, n, epoch; } asked; /* of the view */
     outlook view;
     tf_arena scratch;     /* choices and whole alternatives */
     tf_arena stack;       /* partials, given back as the walk backs up */
@@ -120,6 +122,14 @@ tokfsm_status tf_replace_task(expansion *e, partial *p, uint32_t at, const task 
 bool tf_single_task(const option *o, uint32_t *index);
 /* Whether it is that one member is, or is not, among a finite list of values; and the contrary. */
 bool tf_is_discriminating(const tf_build *b, const option *o, tf_fact *contrary);
-bool tf_is_done(const partial *p, int what, uint32_t id); /* DONE_HELD: atoms too */
+
+/* done.c: what is settled in the partial at hand: note all of it, one more, and look it up. A schema
+   that is an atom counts as held too. */
+tokfsm_status tf_done_begin(expansion *e, const partial *p);
+tokfsm_status tf_done_note(expansion *e, uint32_t what, uint32_t index);
+bool tf_is_done(const expansion *e, uint32_t what, uint32_t index);
+/* What the atoms of the view ask of a member, as tf_member_oset. */
+void tf_asked_begin(expansion *e);
+tokfsm_status tf_asked_of(expansion *e, const char *name, uint32_t n, tf_oset **oset);
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include "hopeless.h"
 
+#include "admitted.h"
 #include "alike.h"
 
 /* Work of one query; past it the answer is "perhaps not". */
@@ -456,6 +457,11 @@ static tokfsm_status look(query *q, const tf_obligation *list, uint32_t n, uint3
     if (q->left == 0 || depth >= MAX_DEPTH)
         return TOKFSM_OK;
     q->left--;
+    bool known = false;
+    if (types == TF_TYPE_ALL)
+        TF_TRY(tf_admitted(b, list, n, &known, hopeless));
+    if (known)
+        return TOKFSM_OK;
     parts all;
     flatten(b, list, n, &all);
     types = types_left(b, &all, types);
@@ -502,13 +508,18 @@ tokfsm_status tf_hopeless(tf_build *b, const tf_obligation *list, uint32_t n, ui
 
 tokfsm_status tf_hopeless_with(tf_build *b, const tf_oset *oset, tf_obligation more, bool *hopeless)
 {
-    tf_obligation list[MAX_PARTS];
-    uint32_t n = 0;
     *hopeless = oset == NULL;
     if (*hopeless)
         return TOKFSM_OK;
-    list[n++] = more;
-    for (uint32_t i = 0; i < oset->n && n < MAX_PARTS; i++)
-        list[n++] = oset->items[i];
-    return tf_hopeless(b, list, n, TF_TYPE_ALL, hopeless);
+    tf_obligation small[MAX_PARTS], *list = small;
+    if (oset->n >= MAX_PARTS &&
+        (list = tf_allocate(&b->arena.allocator, (oset->n + 1) * sizeof *list)) == NULL)
+        return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
+    list[0] = more;
+    if (oset->n > 0)
+        memcpy(list + 1, oset->items, oset->n * sizeof *list);
+    tokfsm_status status = tf_hopeless(b, list, oset->n + 1, TF_TYPE_ALL, hopeless);
+    if (list != small)
+        tf_release(&b->arena.allocator, list);
+    return status;
 }

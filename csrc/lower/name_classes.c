@@ -141,6 +141,7 @@ typedef struct splitting {
     tf_pattern_set *set;
     tf_dfa_language *language;
     uint64_t **matches;
+    uint64_t *apart; /* see tf_name_classes */
     uint32_t n, n_words;
 } splitting;
 
@@ -152,32 +153,56 @@ static tokfsm_status no_empty(splitting *s, tf_dfa_language language, bool *some
     return TOKFSM_OK;
 }
 
+/*
+ * The language of the names that match these of the first n patterns and no other ones. What no name
+ * matches together with one of them need not be excluded: so a class of names among hundreds is as
+ * simple as its own pattern.
+ */
+static tokfsm_status language_of(tf_build *b, const tf_pattern_set *set, const uint64_t *apart,
+                                 const uint64_t *matches, uint32_t n, tf_dfa_language *language)
+{
+    uint32_t n_words = tf_words_for(set->n);
+    *language = 1;
+    for (uint32_t k = 0; k < n; k++) {
+        tf_dfa_language both[2] = {*language, set->language[k]};
+        if (!tf_word_bit(matches, k)) {
+            if (tf_words_meet(apart + (size_t)k * n_words, matches, n_words))
+                continue;
+            TF_TRY(tf_dfa_not(set->dfa, both[1], b->budget, &both[1], b->err));
+        }
+        TF_TRY(tf_dfa_and(set->dfa, both, 2, b->budget, language, b->err));
+    }
+    return TOKFSM_OK;
+}
+
 static tokfsm_status split_by(splitting *s, uint32_t pattern)
 {
     tf_build *b = s->b;
-    tf_dfa *dfa = s->set->dfa;
-    tf_dfa_language not_it;
-    TF_TRY(tf_dfa_not(dfa, s->set->language[pattern], b->budget, &not_it, b->err));
+    const uint64_t *apart = s->apart + (size_t)pattern * s->n_words;
     for (uint32_t i = 0, n = s->n; i < n; i++) {
-        tf_dfa_language in[2] = {s->language[i], s->set->language[pattern]};
-        tf_dfa_language out[2] = {s->language[i], not_it};
+        tf_dfa_language in, out;
         bool some_in, some_out;
-        TF_TRY(tf_dfa_and(dfa, in, 2, b->budget, &in[0], b->err));
-        TF_TRY(no_empty(s, in[0], &some_in));
-        if (!some_in)
+        if (tf_words_meet(apart, s->matches[i], s->n_words))
             continue;
-        TF_TRY(tf_dfa_and(dfa, out, 2, b->budget, &out[0], b->err));
-        TF_TRY(no_empty(s, out[0], &some_out));
-        if (some_out) {
-            if (s->n == TF_MAX_NAME_CLASSES)
-                return tf_fail(b->err, TOKFSM_E_LIMIT,
-                               "the patterns of an object's names tell over %u kinds of names apart",
-                               TF_MAX_NAME_CLASSES);
-            memcpy(s->matches[s->n], s->matches[i], s->n_words * sizeof **s->matches);
-            s->language[s->n++] = out[0];
-        }
-        s->language[i] = in[0];
+        TF_TRY(language_of(b, s->set, s->apart, s->matches[i], pattern + 1, &out));
+        TF_TRY(no_empty(s, out, &some_out));
         tf_word_set(s->matches[i], pattern);
+        TF_TRY(language_of(b, s->set, s->apart, s->matches[i], pattern + 1, &in));
+        TF_TRY(no_empty(s, in, &some_in));
+        if (!some_in) {
+            s->matches[i][pattern >> 6] &= ~((uint64_t)1 << (pattern & 63u));
+            continue;
+        }
+        s->language[i] = in;
+        if (!some_out)
+            continue;
+        if (s->n == TF_MAX_NAME_CLASSES)
+            return tf_fail(b->err, TOKFSM_E_LIMIT,
+                           "the patterns of an object's names tell over %u kinds of names apart",
+                           TF_MAX_NAME_CLASSES);
+        memcpy(s->matches[s->n], s->matches[i], s->n_words * sizeof **s->matches);
+        s->matches[s->n][pattern >> 6] &= ~((uint64_t)1 << (pattern & 63u));
+        s->language[s->n++] = out;
     }
     return TOKFSM_OK;
 }
@@ -189,18 +214,32 @@ static tokfsm_status class_language(tf_build *b, const tf_content_spec *spec, ui
     const tf_name_classes *classes = spec->context;
     const tf_pattern_set *set = spec->set;
     const tf_name_class *class = &classes->items[i];
-    *language = 1;
-    for (uint32_t k = 0; k < set->n; k++) {
-        tf_dfa_language both[2] = {*language, set->language[k]};
-        if (!tf_word_bit(class->matches, k))
-            TF_TRY(tf_dfa_not(set->dfa, both[1], b->budget, &both[1], b->err));
-        TF_TRY(tf_dfa_and(set->dfa, both, 2, b->budget, language, b->err));
-    }
+    TF_TRY(language_of(b, set, classes->apart, class->matches, set->n, language));
     for (uint32_t k = 0; class->n_names != UINT64_MAX && k < set->n_literals; k++) {
         tf_dfa_language both[2] = {*language, 0};
         TF_TRY(tf_dfa_not(set->dfa, set->language[set->n + k], b->budget, &both[1], b->err));
         TF_TRY(tf_dfa_and(set->dfa, both, 2, b->budget, language, b->err));
     }
+    return TOKFSM_OK;
+}
+
+/* Which patterns no name matches together: each pair is looked at. */
+static tokfsm_status find_apart(splitting *s)
+{
+    tf_build *b = s->b;
+    uint32_t n = s->set->n;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            tf_dfa_language both[2] = {s->set->language[i], s->set->language[k]};
+            bool some;
+            TF_TRY(tf_spend(b->budget, b->err));
+            TF_TRY(tf_dfa_and(s->set->dfa, both, 2, b->budget, &both[0], b->err));
+            TF_TRY(no_empty(s, both[0], &some));
+            if (some)
+                continue;
+            tf_word_set(s->apart + (size_t)i * s->n_words, k);
+            tf_word_set(s->apart + (size_t)k * s->n_words, i);
+        }
     return TOKFSM_OK;
 }
 
@@ -214,6 +253,10 @@ static tokfsm_status split_all(splitting *s)
     uint64_t *words = tf_take(b, TF_MAX_NAME_CLASSES * s->n_words * sizeof *words, &status);
     if (status != TOKFSM_OK)
         return status;
+    s->apart = tf_take(b, (size_t)s->set->n * s->n_words * sizeof *s->apart, &status);
+    if (status != TOKFSM_OK)
+        return status;
+    TF_TRY(find_apart(s));
     for (uint32_t i = 0; i < TF_MAX_NAME_CLASSES; i++)
         s->matches[i] = words + (size_t)i * s->n_words;
     s->language[s->n++] = 1;
@@ -315,6 +358,7 @@ static tokfsm_status make_classes(tf_build *b, pattern_list *list, const tf_lite
     classes->set = s.set;
     classes->n = s.n;
     classes->items = items;
+    classes->apart = s.apart;
     if (finite && n_declared > 0)
         TF_TRY(tf_pattern_set_of(b, list->all.items, (uint32_t)list->all.n, declared, n_declared,
                                  &classes->set));

@@ -21,6 +21,7 @@ struct tf_name_classes {
     uint32_t n_sets; /* patterns, if class i is that of the names that match those in the bits
                         of i; else 0 */
     const tf_name_class *items;
+    const uint64_t *apart; /* [set->n][words]: patterns that no name matches together with it */
     const tf_content *content; /* NULL with `set`; language i is class i, in finite classes
                                   without the names that are declared */
 };

@@ -10,7 +10,7 @@
 enum { START, MINUS, ZERO, INTEGER, POINT, FRACTION, EXP, EXP_SIGN, EXP_DIGITS };
 
 typedef struct state_build {
-    const numbers *of;
+    numbers *of;
     uint32_t phase;
     uint32_t inexact;  /* a non-zero fraction digit came */
     uint32_t digits;   /* of the integer part; then of the fraction; clipped where not needed */
@@ -21,35 +21,6 @@ typedef struct state_build {
     const uint32_t *agreeing;
     uint32_t hash, next;
 } state_build;
-
-/* A state at its end, for evaluation. */
-typedef struct ending {
-    const numbers *of;
-    const state_build *state;
-} ending;
-
-static int compare_ending(const void *context, const tf_decimal *bound)
-{
-    const ending *e = context;
-    const tf_number_facts *facts = &e->of->facts;
-    uint32_t i = 0;
-    while (tf_decimal_compare(&facts->bounds[i].value, bound) != 0)
-        i++; /* every bound in place is among them */
-    return tf_number_facts_compare(facts, e->state->facts, i, e->state->negative,
-                                   !e->state->nonzero, e->state->phase == FRACTION,
-                                   e->state->digits);
-}
-
-static bool ending_divides(const void *context, const tf_decimal *divisor)
-{
-    const ending *e = context;
-    const tf_number_facts *facts = &e->of->facts;
-    uint32_t i = 0;
-    while (tf_decimal_compare(&facts->divisors[i].value, divisor) != 0)
-        i++;
-    return tf_number_facts_divides(facts, e->state->facts, i, e->state->phase == FRACTION,
-                                   e->state->digits);
-}
 
 /* ---- outcomes ---- */
 
@@ -66,36 +37,41 @@ static const constant *constant_here(const state_build *s)
     return NULL;
 }
 
-/* Where something compares: the outcome of ending here; what is live comes from settle_live. */
-static tokfsm_status fill_compared(tf_build *b, const state_build *s, uint64_t *end)
+static tf_ending ending_of(const state_build *s)
 {
+    bool fraction = s->phase == FRACTION;
+    return (tf_ending){.facts = s->facts, .digits = s->digits, .is_integer = !s->inexact,
+                       .pointed = fraction, .negative = s->negative, .zero = !s->nonzero,
+                       .fraction = fraction};
+}
+
+/* Where something compares: the outcome of ending here; what is live comes from settle_live. */
+static tokfsm_status compared_end(tf_build *b, const state_build *s, const uint64_t **end)
+{
+    const constant *reached = constant_here(s);
+    *end = s->of->nothing;
     if (s->phase != ZERO && s->phase != INTEGER && s->phase != FRACTION)
         return TOKFSM_OK;
-    const constant *reached = constant_here(s);
-    bool pointed = s->phase == FRACTION;
-    if (reached != NULL) {
-        memcpy(end, pointed ? reached->pointed : reached->plain,
-               s->of->rules.n_words * sizeof *end);
-        return TOKFSM_OK;
-    }
-    ending e = {s->of, s};
-    tf_scalar scalar = {.type = TF_JSON_NUMBER, .node = TF_TAPE_NONE, .is_integer = !s->inexact,
-                        .pointed = pointed, .compare = compare_ending,
-                        .divides = ending_divides, .context = &e};
-    return tf_numbers_evaluate(b, s->of->value, &scalar, end);
+    tf_ending e = ending_of(s);
+    if (reached == NULL)
+        return tf_number_outcome(b, s->of, &e, false, end);
+    *end = e.pointed ? reached->pointed : reached->plain;
+    return TOKFSM_OK;
 }
 
 /* What can still be, and what is if the number ends here. */
-static tokfsm_status fill_outcomes(tf_build *b, const state_build *s, uint64_t *live, uint64_t *end)
+static tokfsm_status find_outcomes(tf_build *b, const state_build *s, uint64_t *live,
+                                   const uint64_t **end)
 {
     const numbers *of = s->of;
     uint32_t n_words = of->rules.n_words;
     if (tf_numbers_compare(of) && s->phase < EXP)
-        return fill_compared(b, s, end);
+        return compared_end(b, s, end);
+    *end = of->nothing;
     if (s->phase >= EXP) {
         memcpy(live, of->rules.any_number, n_words * sizeof *live);
         if (s->phase == EXP_DIGITS)
-            memcpy(end, of->rules.any_number, n_words * sizeof *end);
+            *end = of->rules.any_number;
         return TOKFSM_OK;
     }
     bool pointed = s->phase == POINT || s->phase == FRACTION;
@@ -112,10 +88,9 @@ static tokfsm_status fill_outcomes(tf_build *b, const state_build *s, uint64_t *
     }
     const constant *reached = constant_here(s);
     if (s->phase == ZERO || s->phase == INTEGER)
-        memcpy(end, reached ? reached->plain : of->integer, n_words * sizeof *end);
+        *end = reached ? reached->plain : of->integer;
     else if (s->phase == FRACTION)
-        memcpy(end, reached ? reached->pointed : s->inexact ? of->fraction : of->pointed,
-               n_words * sizeof *end);
+        *end = reached ? reached->pointed : s->inexact ? of->fraction : of->pointed;
     return TOKFSM_OK;
 }
 
@@ -182,8 +157,8 @@ static tokfsm_status intern(tf_build *b, const state_build *wanted, const tf_nst
     tf_nstate *made = tf_take(b, sizeof *made, &status);
     state_build *kept = tf_take(b, sizeof *kept, &status);
     uint32_t *agreeing = tf_take(b, wanted->n * sizeof *agreeing, &status);
-    size_t n_bytes = wanted->of->rules.n_words * sizeof(uint64_t);
-    uint64_t *live = tf_take(b, n_bytes, &status), *end = tf_take(b, n_bytes, &status);
+    uint64_t *live = tf_take(b, wanted->of->rules.n_words * sizeof *live, &status);
+    const uint64_t *end = NULL;
     if (status != TOKFSM_OK)
         return status;
     if (!tf_grow(&b->arena.allocator, (void **)&b->nstates.items, b->nstates.n,
@@ -204,7 +179,7 @@ static tokfsm_status intern(tf_build *b, const state_build *wanted, const tf_nst
     kept->next = *head;
     made->build = kept;
     made->rules = &wanted->of->rules;
-    TF_TRY(fill_outcomes(b, kept, live, end));
+    TF_TRY(find_outcomes(b, kept, live, &end));
     made->live = live;
     made->end = end;
     made->id = (uint32_t)b->nstates.n;
@@ -268,11 +243,11 @@ static void follow_facts(state_build *to, const state_build *from, uint64_t *fac
     to->negative = from->negative || (all->n_bounds > 0 && to->phase == MINUS);
     to->nonzero = from->nonzero || (all->n_bounds > 0 && class > 0 && class < 10);
     if (to->phase == ZERO || to->phase == INTEGER)
-        tf_number_facts_digit(all, facts, false, from->phase == INTEGER ? from->digits : 0, class);
+        tf_number_facts_digit(all, facts, to->negative, false, from->phase == INTEGER ? from->digits : 0, class);
     else if (to->phase == POINT)
         tf_number_facts_point(all, facts, from->digits);
     else if (to->phase == FRACTION)
-        tf_number_facts_digit(all, facts, true, from->phase == FRACTION ? from->digits : 0, class);
+        tf_number_facts_digit(all, facts, to->negative, true, from->phase == FRACTION ? from->digits : 0, class);
 }
 
 /* Digits are counted only while a constant, a bound, a divisor or a cap looks at them. */
@@ -284,7 +259,7 @@ static tokfsm_status next_state(tf_build *b, state_build *to, const tf_nstate **
         return TOKFSM_OK;
     }
     uint32_t needed = to->phase == FRACTION ? to->of->facts.n_fraction
-                      : to->phase < EXP     ? to->of->facts.n_integer
+                      : to->phase < EXP     ? to->of->facts.n_integer[to->negative]
                                             : 0;
     for (uint32_t i = 0; i < to->n; i++) {
         const constant *c = &to->of->constants[to->agreeing[i]];
@@ -393,20 +368,13 @@ static void settle_live(tf_build *b, const numbers *of, size_t first)
     }
 }
 
-static bool divides_anything(const void *context, const tf_decimal *divisor)
-{
-    (void)context, (void)divisor;
-    return true;
-}
-
 /* Who takes a fraction, divisors left aside: a multiple of 1 that is a number may be 2.0. */
 static tokfsm_status mark_fractional(tf_build *b, const state_build *s, uint64_t *integers_only)
 {
-    uint64_t holds[TF_MAX_WORDS] = {0};
-    ending e = {s->of, s};
-    tf_scalar scalar = {.type = TF_JSON_NUMBER, .node = TF_TAPE_NONE, .compare = compare_ending,
-                        .divides = divides_anything, .context = &e};
-    TF_TRY(tf_numbers_evaluate(b, s->of->value, &scalar, holds));
+    const uint64_t *holds;
+    tf_ending e = ending_of(s);
+    e.is_integer = e.pointed = false;
+    TF_TRY(tf_number_outcome(b, s->of, &e, true, &holds));
     for (uint32_t w = 0; w < s->of->rules.n_words; w++)
         integers_only[w] &= ~holds[w];
     return TOKFSM_OK;
@@ -416,15 +384,17 @@ static tokfsm_status mark_fractional(tf_build *b, const state_build *s, uint64_t
 static tokfsm_status mark_pointed(tf_build *b, const state_build *s, const uint64_t *end,
                                   uint64_t *integers_only)
 {
-    uint64_t holds[TF_MAX_WORDS] = {0};
-    ending e = {s->of, s};
     const constant *reached = constant_here(s);
-    tf_scalar scalar = {.type = TF_JSON_NUMBER, .node = TF_TAPE_NONE, .is_integer = true,
-                        .compare = compare_ending, .divides = ending_divides, .context = &e};
-    if (reached == NULL)
-        TF_TRY(tf_numbers_evaluate(b, s->of->value, &scalar, holds));
+    const uint64_t *holds;
+    tf_ending e = ending_of(s);
+    e.is_integer = true;
+    e.pointed = false;
+    if (reached != NULL)
+        holds = reached->plain;
+    else
+        TF_TRY(tf_number_outcome(b, s->of, &e, false, &holds));
     for (uint32_t w = 0; w < s->of->rules.n_words; w++)
-        integers_only[w] &= ~(end[w] & ~(reached != NULL ? reached->plain[w] : holds[w]));
+        integers_only[w] &= ~(end[w] & ~holds[w]);
     return TOKFSM_OK;
 }
 
@@ -487,7 +457,7 @@ static void forget(tf_build *b, size_t first)
     b->nstates.n = first;
 }
 
-tokfsm_status tf_number_start(tf_build *b, const numbers *of, const tf_nstate **start)
+tokfsm_status tf_number_start(tf_build *b, numbers *of, const tf_nstate **start)
 {
     tokfsm_status status = TOKFSM_OK;
     state_build first = {0};
@@ -500,6 +470,7 @@ tokfsm_status tf_number_start(tf_build *b, const numbers *of, const tf_nstate **
     for (uint32_t i = 0; i < first.n; i++)
         all[i] = i;
     first.agreeing = all;
+    of->nothing = tf_take(b, of->rules.n_words * sizeof *of->nothing, &status);
     first.facts = tf_take(b, tf_number_facts_words(&of->facts) * sizeof *first.facts, &status);
     if (status != TOKFSM_OK)
         return status;

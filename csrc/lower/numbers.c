@@ -78,14 +78,15 @@ static bool decimal_divides(const void *context, const tf_decimal *divisor)
     tf_divisor one;
     if (!tf_divisor_of(divisor, &one))
         return false; /* refused when the position's facts were gathered */
-    tf_number_facts facts = {.divisors = &one, .n_divisors = 1};
+    tf_modulus modulus = {one.number, one.n_fraction};
+    tf_number_facts facts = {.divisors = &one, .n_divisors = 1, .moduli = &modulus, .n_moduli = 1};
     uint64_t state = 0;
     constant c = {.value = *value};
     set_lengths(&c);
     for (uint32_t i = 0; i < c.n_integer; i++)
-        tf_number_facts_digit(&facts, &state, false, i, tf_constant_digit(&c, false, i));
+        tf_number_facts_digit(&facts, &state, false, false, i, tf_constant_digit(&c, false, i));
     for (uint32_t i = 0; i < c.n_fraction; i++)
-        tf_number_facts_digit(&facts, &state, true, i, tf_constant_digit(&c, true, i));
+        tf_number_facts_digit(&facts, &state, false, true, i, tf_constant_digit(&c, true, i));
     return tf_number_facts_divides(&facts, &state, 0, true, c.n_fraction);
 }
 
@@ -137,18 +138,6 @@ tokfsm_status tf_numbers_may_equal(tf_build *b, const tf_oset *oset, uint32_t no
     return status;
 }
 
-tokfsm_status tf_numbers_evaluate(tf_build *b, const tf_value *value, const tf_scalar *scalar,
-                                  uint64_t *words)
-{
-    for (uint32_t i = 0; i < value->n; i++) {
-        bool holds;
-        TF_TRY(tf_evaluate(b, tf_value_oset(b, value, i), scalar, &holds));
-        if (holds)
-            tf_word_set(words, i);
-    }
-    return TOKFSM_OK;
-}
-
 /* Outcome of the number at a tape node; of one that is no constant, where nothing compares. */
 static tokfsm_status outcome_of(tf_build *b, const numbers *of, const constant *c, bool is_integer,
                                 bool pointed, const uint64_t **outcome)
@@ -166,7 +155,7 @@ static tokfsm_status outcome_of(tf_build *b, const numbers *of, const constant *
         scalar.divides = decimal_divides;
     }
     *outcome = words;
-    return tf_numbers_evaluate(b, of->value, &scalar, words);
+    return tf_value_holding(b, of->value, &scalar, words);
 }
 
 static bool within_digits(const tf_build *b, const constant *c)

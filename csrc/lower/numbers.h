@@ -13,6 +13,9 @@ typedef struct constant {
     const uint64_t *pointed;  /* ... with one */
 } constant;
 
+typedef struct outcome_table outcome_table; /* number_outcomes.c */
+enum { N_TABLE_HEADS = 64 };                /* a power of two */
+
 /* What all states of one position share. */
 typedef struct numbers {
     tf_number_rules rules;
@@ -23,8 +26,17 @@ typedef struct numbers {
     /* Outcomes of numbers that are no constant; without bounds and divisors (else each end is
        evaluated): of 2, of 2.0, of 2.5. */
     const uint64_t *integer, *pointed, *fraction;
+    const uint64_t *nothing; /* an outcome: no obligation */
+    outcome_table *tables[N_TABLE_HEADS];
     uint32_t id;
 } numbers;
+
+/* A number that ends, where something compares. */
+typedef struct tf_ending {
+    const uint64_t *facts; /* see number_facts.h */
+    uint32_t digits;       /* of the part it is in */
+    bool is_integer, pointed, negative, zero, fraction;
+} tf_ending;
 
 /* Whether bounds or divisors are in place. */
 static inline bool tf_numbers_compare(const numbers *of)
@@ -35,15 +47,17 @@ static inline bool tf_numbers_compare(const numbers *of)
 tokfsm_status tf_numbers_no_memory(tf_build *b);
 /* Digit i of the integer or fraction part of a constant's plain spelling. */
 uint32_t tf_constant_digit(const constant *c, bool fraction, uint32_t i);
-/* Set the bits of the obligations of `value` that the number meets. */
-tokfsm_status tf_numbers_evaluate(tf_build *b, const tf_value *value, const tf_scalar *scalar,
-                                  uint64_t *words);
 /* Strike out of `integers_only` who admits a number that the schema writes with a point. */
 tokfsm_status tf_numbers_pointed(tf_build *b, const tf_value *value, uint64_t *integers_only);
 
+/* number_outcomes.c: the obligations that it meets if it is no constant; with `any_divisor` as if
+   every divisor divided it. */
+tokfsm_status tf_number_outcome(tf_build *b, numbers *of, const tf_ending *e, bool any_divisor,
+                                const uint64_t **outcome);
+
 /* number_states.c: the state before the first byte, or &tf_number_dead. Where something
    compares, all states but those of exponents are made, and the rules are written. */
-tokfsm_status tf_number_start(tf_build *b, const numbers *of, const tf_nstate **start);
+tokfsm_status tf_number_start(tf_build *b, numbers *of, const tf_nstate **start);
 
 /* With max_digits: obligations that constrain a number are none that any number satisfies. */
 tokfsm_status tf_numbers_constrained(tf_build *b, const numbers *of);

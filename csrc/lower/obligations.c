@@ -1,6 +1,7 @@
 /*
  * Obligation sets: interned conjunctions; and what an alternative asks of members and items.
  */
+#include "index.h"
 #include "unevaluated.h"
 
 static tokfsm_status no_memory(tf_build *b)
@@ -47,6 +48,8 @@ static void add_obligation(const tf_build *b, tf_obligation *list, uint32_t *n, 
     list[(*n)++] = o;
 }
 
+enum { FEW = 32 };
+
 static uint32_t hash_of(const uint32_t *items, uint32_t n)
 {
     uint32_t hash = 2166136261u ^ n;
@@ -55,21 +58,13 @@ static uint32_t hash_of(const uint32_t *items, uint32_t n)
     return hash ^ hash >> 15;
 }
 
-tokfsm_status tf_oset_of(tf_build *b, const tf_obligation *items, uint32_t n, tf_oset **oset)
+static tokfsm_status intern(tf_build *b, const tf_obligation *list, uint32_t m, tf_oset **oset)
 {
-    TF_TRY(tf_spend(b->budget, b->err));
-    tf_obligation small[32], *list = small;
-    if (n > 32 && (list = tf_arena_take(&b->arena, n * sizeof *list)) == NULL)
-        return no_memory(b);
-    uint32_t m = 0;
-    for (uint32_t i = 0; i < n; i++)
-        add_obligation(b, list, &m, items[i]);
     uint32_t hash = hash_of(list, m);
-    uint32_t *head = &b->oset_heads[hash % 1024];
-    for (uint32_t i = *head; i != 0; i = b->osets.items[i - 1]->next) {
-        tf_oset *known = b->osets.items[i - 1];
-        if (known->hash == hash && known->n == m &&
-            memcmp(known->items, list, m * sizeof *list) == 0) {
+    uint32_t at = TF_NONE;
+    for (uint32_t i; (i = tf_index_next(&b->osets_index, hash, &at)) != TF_NONE;) {
+        tf_oset *known = b->osets.items[i];
+        if (known->n == m && memcmp(known->items, list, m * sizeof *list) == 0) {
             *oset = known;
             return TOKFSM_OK;
         }
@@ -85,13 +80,57 @@ tokfsm_status tf_oset_of(tf_build *b, const tf_obligation *items, uint32_t n, tf
     memcpy(kept, list, m * sizeof *kept);
     made->items = kept;
     made->n = m;
-    made->hash = hash;
     made->id = (uint32_t)b->osets.n;
-    made->next = *head;
+    TF_TRY(tf_index_add(b, &b->osets_index, hash, made->id));
     b->osets.items[b->osets.n++] = made;
-    *head = (uint32_t)b->osets.n;
     *oset = made;
     return TOKFSM_OK;
+}
+
+/* The same for many, where each need not be looked for among all before. */
+static tokfsm_status add_many(tf_build *b, tf_obligation *list, uint32_t *n,
+                              const tf_obligation *items, uint32_t n_items)
+{
+    uint32_t n_slots = 64;
+    while (n_slots < 2 * n_items)
+        n_slots *= 2;
+    uint32_t *slots = tf_allocate(&b->arena.allocator, n_slots * sizeof *slots);
+    if (slots == NULL)
+        return no_memory(b);
+    memset(slots, 0, n_slots * sizeof *slots);
+    for (uint32_t i = 0; i < n_items; i++) {
+        uint32_t before = 0;
+        tf_obligation one[1];
+        add_obligation(b, one, &before, items[i]);
+        if (before == 0)
+            continue;
+        uint32_t at = (one[0] * 2654435761u >> 8) & (n_slots - 1);
+        while (slots[at] != 0 && list[slots[at] - 1] != one[0])
+            at = (at + 1) & (n_slots - 1);
+        if (slots[at] != 0)
+            continue;
+        list[(*n)++] = one[0];
+        slots[at] = *n;
+    }
+    tf_release(&b->arena.allocator, slots);
+    return TOKFSM_OK;
+}
+
+tokfsm_status tf_oset_of(tf_build *b, const tf_obligation *items, uint32_t n, tf_oset **oset)
+{
+    TF_TRY(tf_spend(b->budget, b->err));
+    tf_obligation small[FEW], *list = small;
+    if (n > FEW && (list = tf_allocate(&b->arena.allocator, n * sizeof *list)) == NULL)
+        return no_memory(b);
+    uint32_t m = 0;
+    tokfsm_status status = n > FEW ? add_many(b, list, &m, items, n) : TOKFSM_OK;
+    for (uint32_t i = 0; n <= FEW && i < n; i++)
+        add_obligation(b, list, &m, items[i]);
+    if (status == TOKFSM_OK)
+        status = intern(b, list, m, oset);
+    if (list != small)
+        tf_release(&b->arena.allocator, list);
+    return status;
 }
 
 /* ---- what an alternative asks of members and items ---- */
@@ -156,18 +195,14 @@ static size_t most_asked(const tf_build *b, const tf_alternative *alternative)
     return n;
 }
 
-static tokfsm_status named_oset(tf_build *b, const tf_alternative *alternative,
-                                const tf_name_view *view, tf_oset **oset)
+/* What the atoms ask of a member under the name; *admits: whether it may be there at all. */
+static tokfsm_status ask_atoms(tf_build *b, const tf_alternative *alternative,
+                               const tf_name_view *view, tf_obligation *list, uint32_t *n, bool *admits)
 {
     const char *name = view->text;
     uint32_t n_name = view->n;
-    *oset = NULL;
-    tf_obligation small[32], *list = small;
-    size_t n_most = most_asked(b, alternative);
-    if (n_most > 32 && (list = tf_arena_take(&b->arena, n_most * sizeof *list)) == NULL)
-        return no_memory(b);
-    uint32_t n = 0;
     bool declared = false;
+    *admits = false;
     for (uint32_t i = 0; i < alternative->n_atoms; i++) {
         tf_obligation atom = alternative->atoms[i];
         if (tf_obligation_tag(atom) == TF_EQUALS) {
@@ -176,7 +211,7 @@ static tokfsm_status named_oset(tf_build *b, const tf_alternative *alternative,
                                                        n_name);
             if (node == TF_TAPE_NONE)
                 return TOKFSM_OK;
-            list[n++] = tf_obligation_of(node, TF_EQUALS);
+            list[(*n)++] = tf_obligation_of(node, TF_EQUALS);
             continue;
         }
         if (tf_obligation_tag(atom) == TF_FACT) {
@@ -192,17 +227,34 @@ static tokfsm_status named_oset(tf_build *b, const tf_alternative *alternative,
             if (!evaluated)
                 TF_TRY(tf_is_evaluated(b, fact, view, &evaluated));
             if (about || !evaluated)
-                list[n++] = fact->obligation;
+                list[(*n)++] = fact->obligation;
             continue;
         }
-        bool admits = true;
-        TF_TRY(ask_member(b, schema_of(b, atom), view, list, &n, &declared, &admits));
-        if (!admits)
+        bool holds = true;
+        TF_TRY(ask_member(b, schema_of(b, atom), view, list, n, &declared, &holds));
+        if (!holds)
             return TOKFSM_OK;
     }
-    if (!declared && closed_by_option(b, alternative))
-        return TOKFSM_OK;
-    return tf_oset_of(b, list, n, oset);
+    *admits = declared || !closed_by_option(b, alternative);
+    return TOKFSM_OK;
+}
+
+static tokfsm_status named_oset(tf_build *b, const tf_alternative *alternative,
+                                const tf_name_view *view, tf_oset **oset)
+{
+    tf_obligation small[FEW], *list = small;
+    size_t n_most = most_asked(b, alternative);
+    *oset = NULL;
+    if (n_most > FEW && (list = tf_allocate(&b->arena.allocator, n_most * sizeof *list)) == NULL)
+        return no_memory(b);
+    uint32_t n = 0;
+    bool admits;
+    tokfsm_status status = ask_atoms(b, alternative, view, list, &n, &admits);
+    if (status == TOKFSM_OK && admits)
+        status = tf_oset_of(b, list, n, oset);
+    if (list != small)
+        tf_release(&b->arena.allocator, list);
+    return status;
 }
 
 tokfsm_status tf_member_oset(tf_build *b, const tf_alternative *alternative, const char *name,
@@ -251,7 +303,7 @@ tokfsm_status tf_item_oset(tf_build *b, const tf_alternative *alternative, uint6
                            tf_oset **oset)
 {
     *oset = NULL;
-    tf_obligation small[32], *list = small;
+    tf_obligation small[FEW], *list = small;
     uint64_t twin = i; /* the item that this one must be equal to */
     for (uint32_t k = 0; k < alternative->n_atoms; k++) {
         const tf_fact *fact = tf_obligation_tag(alternative->atoms[k]) == TF_FACT
@@ -261,14 +313,17 @@ tokfsm_status tf_item_oset(tf_build *b, const tf_alternative *alternative, uint6
             i < tf_prefix_length(b, alternative))
             twin = fact->min - 1;
     }
-    if (alternative->n_atoms > 16 &&
-        (list = tf_arena_take(&b->arena, alternative->n_atoms * 2 * sizeof *list)) == NULL)
+    if (alternative->n_atoms > FEW / 2 &&
+        (list = tf_allocate(&b->arena.allocator, alternative->n_atoms * 2 * sizeof *list)) == NULL)
         return no_memory(b);
     uint32_t n = 0;
     bool admitted = add_item_obligations(b, alternative, i, list, &n);
     if (admitted && twin != i)
         admitted = add_item_obligations(b, alternative, twin, list, &n);
-    return admitted ? tf_oset_of(b, list, n, oset) : TOKFSM_OK;
+    tokfsm_status status = admitted ? tf_oset_of(b, list, n, oset) : TOKFSM_OK;
+    if (list != small)
+        tf_release(&b->arena.allocator, list);
+    return status;
 }
 
 uint32_t tf_prefix_length(const tf_build *b, const tf_alternative *alternative)
@@ -390,22 +445,34 @@ tokfsm_status tf_each_name(tf_build *b, const tf_alternative *alternative,
     return tf_each_required(b, alternative, visit, context);
 }
 
+static uint32_t hash_of_fact(const tf_fact *fact)
+{
+    uint32_t hash = hash_of(fact->list, fact->n_list);
+    const uint32_t words[] = {(uint32_t)fact->kind, fact->index, fact->names, fact->obligation,
+                              (uint32_t)fact->min, (uint32_t)fact->max, fact->n_name};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        hash = (hash ^ words[i]) * 16777619u;
+    for (uint32_t i = 0; i < fact->n_name; i++)
+        hash = (hash ^ (uint8_t)fact->name[i]) * 16777619u;
+    return hash ^ hash >> 15;
+}
+
+static bool same_fact(const tf_fact *a, const tf_fact *b)
+{
+    return a->kind == b->kind && a->n_name == b->n_name && a->index == b->index &&
+           a->names == b->names && a->obligation == b->obligation && a->min == b->min &&
+           a->max == b->max && a->n_list == b->n_list &&
+           (b->n_list == 0 || memcmp(a->list, b->list, b->n_list * sizeof *b->list) == 0) &&
+           (b->n_name == 0 || memcmp(a->name, b->name, b->n_name) == 0);
+}
+
 tokfsm_status tf_fact_of(tf_build *b, const tf_fact *fact, uint32_t *index)
 {
-    for (size_t i = 0; i < b->facts.n; i++) {
-        TF_TRY(tf_spend(b->budget, b->err));
-        const tf_fact *known = &b->facts.items[i];
-        if (known->kind == fact->kind && known->n_name == fact->n_name &&
-            known->index == fact->index && known->names == fact->names && known->obligation == fact->obligation &&
-            known->min == fact->min && known->max == fact->max &&
-            known->n_list == fact->n_list &&
-            (fact->n_list == 0 ||
-             memcmp(known->list, fact->list, fact->n_list * sizeof *fact->list) == 0) &&
-            (fact->n_name == 0 || memcmp(known->name, fact->name, fact->n_name) == 0)) {
-            *index = (uint32_t)i;
+    uint32_t hash = hash_of_fact(fact), at = TF_NONE;
+    TF_TRY(tf_spend(b->budget, b->err));
+    while ((*index = tf_index_next(&b->facts_index, hash, &at)) != TF_NONE)
+        if (same_fact(&b->facts.items[*index], fact))
             return TOKFSM_OK;
-        }
-    }
     if (!tf_grow(&b->arena.allocator, (void **)&b->facts.items, b->facts.n, &b->facts.capacity,
                  sizeof *fact))
         return no_memory(b);
@@ -414,6 +481,7 @@ tokfsm_status tf_fact_of(tf_build *b, const tf_fact *fact, uint32_t *index)
         return no_memory(b);
     if (fact->n_list > 0)
         memcpy(list, fact->list, fact->n_list * sizeof *list);
+    TF_TRY(tf_index_add(b, &b->facts_index, hash, (uint32_t)b->facts.n));
     b->facts.items[b->facts.n] = *fact;
     b->facts.items[b->facts.n].list = list;
     *index = (uint32_t)b->facts.n++;

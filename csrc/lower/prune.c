@@ -40,7 +40,7 @@ static tokfsm_status count_names(expansion *e, uint64_t *n)
     for (size_t i = 0; i < names.n && status == TOKFSM_OK; i++) {
         tf_oset *oset;
         bool none = false;
-        status = tf_member_oset(b, &e->view.atoms, names.items[i].text, names.items[i].n, &oset);
+        status = tf_asked_of(e, names.items[i].text, names.items[i].n, &oset);
         if (status == TOKFSM_OK)
             status = is_hopeless(b, oset, &none);
         *n += !none;
@@ -76,7 +76,7 @@ static tokfsm_status view_object(expansion *e, const partial *p, bool *dead)
     TF_TRY(tf_each_required(b, &v->atoms, tf_name_list_add, &v->required));
     for (size_t i = 0; i < v->required.n && !*dead; i++) {
         tf_oset *oset;
-        TF_TRY(tf_member_oset(b, &v->atoms, v->required.items[i].text, v->required.items[i].n,
+        TF_TRY(tf_asked_of(e, v->required.items[i].text, v->required.items[i].n,
                               &oset));
         TF_TRY(is_hopeless(b, oset, dead));
     }
@@ -135,6 +135,7 @@ tokfsm_status tf_view_atoms(expansion *e, const partial *p, bool *dead)
     }
     e->view.atoms = (tf_alternative){.n_atoms = (uint32_t)e->atoms.n, .atoms = e->atoms.items};
     *dead = false;
+    tf_asked_begin(e);
     return e->object ? view_object(e, p, dead) : view_array(e, dead);
 }
 
@@ -183,7 +184,7 @@ static tokfsm_status judge_name(expansion *e, tf_fact fact, uint32_t *index, ver
     tf_oset *oset;
     bool none, required;
     TF_TRY(tf_name_list_has(&e->view.required, fact.name, fact.n_name, &required));
-    TF_TRY(tf_member_oset(b, &e->view.atoms, fact.name, fact.n_name, &oset));
+    TF_TRY(tf_asked_of(e, fact.name, fact.n_name, &oset));
     TF_TRY(is_hopeless(b, oset, &none));
     verdict asked = DEAD;
     if (!none && fact.kind != TF_LACKS)
@@ -227,7 +228,7 @@ static tokfsm_status judge_some_member(expansion *e, const tf_fact *of, verdict 
         if (status != TOKFSM_OK || !covered)
             continue;
         verdict one = OPEN;
-        status = tf_member_oset(b, &e->view.atoms, name.text, name.n, &oset);
+        status = tf_asked_of(e, name.text, name.n, &oset);
         if (status == TOKFSM_OK)
             status = judge_asked(b, oset, fact.obligation, &one);
         none = none && one == DEAD;
@@ -282,17 +283,17 @@ static tokfsm_status judge_task(expansion *e, const partial *p, task *t, verdict
     switch (t->what) {
     case TASK_HOLDS: {
         const tf_schema *s = &b->ir.schemas[t->index];
-        if (s->is_false || !(s->types & e->types) || tf_is_done(p, DONE_FAILED, t->index))
+        if (s->is_false || !(s->types & e->types) || tf_is_done(e, DONE_FAILED, t->index))
             *v = DEAD;
-        else if (t->index == b->ir.true_schema || tf_is_done(p, DONE_HELD, t->index))
+        else if (t->index == b->ir.true_schema || tf_is_done(e, DONE_HELD, t->index))
             *v = MET;
         return TOKFSM_OK;
     }
     case TASK_FAILS: {
         const tf_schema *s = &b->ir.schemas[t->index];
-        if (tf_is_done(p, DONE_HELD, t->index) || t->index == b->ir.true_schema)
+        if (tf_is_done(e, DONE_HELD, t->index) || t->index == b->ir.true_schema)
             *v = DEAD;
-        else if (tf_is_done(p, DONE_FAILED, t->index))
+        else if (tf_is_done(e, DONE_FAILED, t->index))
             *v = MET;
         else if ((s->is_false || !(s->types & e->types)) && b->marks == NULL)
             *v = MET; /* elsewhere it is noted that it fails */
@@ -319,10 +320,10 @@ static tokfsm_status judge_task(expansion *e, const partial *p, task *t, verdict
 }
 
 /* Whether all that o has left is found on another way. */
-static bool is_covered(const partial *p, const option *o)
+static bool is_covered(const expansion *e, const option *o)
 {
     uint32_t index;
-    return tf_single_task(o, &index) && tf_is_done(p, DONE_COVERED, index);
+    return tf_single_task(o, &index) && tf_is_done(e, DONE_COVERED, index);
 }
 
 /* What is left of an option: `to` has room for its tasks. */
@@ -339,7 +340,7 @@ static tokfsm_status judge_option(expansion *e, const partial *p, const option *
         if (one == OPEN) {
             to->tasks[to->n_tasks++] = t;
             option single = {&t, 1, 1};
-            if (is_covered(p, &single))
+            if (is_covered(e, &single))
                 one = DEAD;
         }
         if (one != MET)
@@ -476,7 +477,7 @@ tokfsm_status tf_prune_choices(expansion *e, partial *p, bool *dead, bool *chang
         } else if (n_live == 1) {
             TF_TRY(tf_replace_task(e, p, i, c->options[live].tasks, c->options[live].n_tasks));
             *changed = true;
-        } else if (c->optional && tf_is_done(p, DONE_HELD, c->options[0].tasks[0].index)) {
+        } else if (c->optional && tf_is_done(e, DONE_HELD, c->options[0].tasks[0].index)) {
             TF_TRY(tf_replace_task(e, p, i, NULL, 0));
         }
     }

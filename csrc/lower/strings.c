@@ -118,13 +118,7 @@ static tokfsm_status outcome_of(tf_build *b, const tf_value *value, uint32_t nod
                         .n_chars = count_characters(text->text, text->n)};
     tokfsm_status status = TOKFSM_OK;
     *outcome = tf_take(b, value->n_words * sizeof **outcome, &status);
-    for (uint32_t i = 0; i < value->n && status == TOKFSM_OK; i++) {
-        bool holds;
-        status = tf_evaluate(b, tf_value_oset(b, value, i), &scalar, &holds);
-        if (status == TOKFSM_OK && holds)
-            tf_word_set(*outcome, i);
-    }
-    return status;
+    return status == TOKFSM_OK ? tf_value_holding(b, value, &scalar, *outcome) : status;
 }
 
 /* ---- strings that are no literals ---- */

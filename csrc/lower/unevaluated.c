@@ -180,7 +180,7 @@ static tokfsm_status reach(walk *w, uint32_t id)
 
 static tokfsm_status reach_if_held(walk *w, uint32_t id)
 {
-    return id != TF_NO_SCHEMA && tf_is_done(w->p, DONE_HELD, id) ? reach(w, id) : TOKFSM_OK;
+    return id != TF_NO_SCHEMA && tf_is_done(w->e, DONE_HELD, id) ? reach(w, id) : TOKFSM_OK;
 }
 
 /* The schemas that apply in place with s, hold on this way, and hand on what they evaluate. */
@@ -194,10 +194,10 @@ static tokfsm_status reach_from(walk *w, const tf_schema *s)
         TF_TRY(reach_if_held(w, s->any_of[i]));
     for (uint32_t i = 0; i < s->n_one_of; i++)
         TF_TRY(reach_if_held(w, s->one_of[i]));
-    if (s->if_schema != TF_NO_SCHEMA && tf_is_done(w->p, DONE_HELD, s->if_schema)) {
+    if (s->if_schema != TF_NO_SCHEMA && tf_is_done(w->e, DONE_HELD, s->if_schema)) {
         TF_TRY(reach(w, s->if_schema));
         TF_TRY(reach_if_held(w, s->then_schema));
-    } else if (s->if_schema != TF_NO_SCHEMA && tf_is_done(w->p, DONE_FAILED, s->if_schema)) {
+    } else if (s->if_schema != TF_NO_SCHEMA && tf_is_done(w->e, DONE_FAILED, s->if_schema)) {
         TF_TRY(reach_if_held(w, s->else_schema));
     }
     for (uint32_t i = 0; i < s->n_dependents && w->e->object; i++) {

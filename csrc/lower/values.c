@@ -1,5 +1,5 @@
 /* Value positions, interned by their ordered list of obligation sets. */
-#include "build.h"
+#include "index.h"
 
 static tokfsm_status literal_outcome(tf_build *b, tf_value *value, uint32_t which, uint32_t type)
 {
@@ -24,14 +24,12 @@ tokfsm_status tf_value_of(tf_build *b, tf_oset *const *osets, uint32_t n, const 
     for (uint32_t i = 0; i < n; i++)
         hash = (hash ^ osets[i]->id) * 16777619u;
     hash ^= hash >> 15;
-    uint32_t *head = &b->value_heads[hash % 1024];
-    const tf_value *known = *head == 0 ? NULL : b->values.items[*head - 1];
-    for (; known != NULL; known = known->chain) {
-        if (known->hash != hash || known->n != n)
-            continue;
-        bool same = true;
-        for (uint32_t i = 0; i < n && same; i++)
-            same = known->build[i] == osets[i]->id;
+    uint32_t at = TF_NONE;
+    for (uint32_t i; (i = tf_index_next(&b->positions_index, hash, &at)) != TF_NONE;) {
+        const tf_value *known = b->values.items[i];
+        bool same = known->n == n;
+        for (uint32_t k = 0; k < n && same; k++)
+            same = known->build[k] == osets[k]->id;
         if (same) {
             *value = known;
             return TOKFSM_OK;
@@ -50,15 +48,13 @@ tokfsm_status tf_value_of(tf_build *b, tf_oset *const *osets, uint32_t n, const 
         ids[i] = osets[i]->id;
     made->n = n;
     made->n_words = tf_words_for(n);
-    made->hash = hash;
     made->build = ids;
     TF_TRY(literal_outcome(b, made, TF_NULL_LITERAL, TF_JSON_NULL));
     TF_TRY(literal_outcome(b, made, TF_FALSE_LITERAL, TF_JSON_FALSE));
     TF_TRY(literal_outcome(b, made, TF_TRUE_LITERAL, TF_JSON_TRUE));
     made->id = (uint32_t)b->values.n;
-    made->chain = *head == 0 ? NULL : b->values.items[*head - 1];
+    TF_TRY(tf_index_add(b, &b->positions_index, hash, made->id));
     b->values.items[b->values.n++] = made;
-    *head = (uint32_t)b->values.n;
     *value = made;
     return TOKFSM_OK;
 }

@@ -111,7 +111,7 @@ tokfsm_status tf_counters_find(tf_build *b, tf_alternative *alternative, bool ob
     }
     if (n == 0)
         return TOKFSM_OK;
-    if (!unmeetable && tf_counter_states(counters, n) == 0)
+    if (!unmeetable && !tf_counters_fit(counters, n, object ? 0 : tf_prefix_length(b, alternative)))
         return too_much(b, &found[n - 1], object, "over 1024 counts of items that contains speaks of");
     tokfsm_status status = TOKFSM_OK;
     tf_counters *made = tf_take(b, sizeof *made, &status);
@@ -444,8 +444,9 @@ tokfsm_status tf_build_counting(tf_build *b, tf_kind *kind, const tf_alternative
         n_rows++;
         n_counters += counters->n;
         uint64_t longest = 1;
-        for (uint32_t i = 0; i < counters->n; i++)
+        for (uint32_t i = 0; i < counters->n && longest < UINT32_MAX; i++)
             longest += tf_counter_cap(&counters->counters[i]);
+        longest = longest < UINT32_MAX ? longest : UINT32_MAX;
         span = longest > span ? (uint32_t)longest : span;
     }
     if (n_rows == 0)
@@ -492,5 +493,6 @@ tokfsm_status tf_build_counting(tf_build *b, tf_kind *kind, const tf_alternative
                     possible[(size_t)edge * n_rows + row[a]] |= (uint64_t)1 << s;
             TF_TRY(tf_spend(b->budget, b->err));
         }
+    tf_counters_note_endless(kind, made);
     return TOKFSM_OK;
 }

@@ -205,6 +205,10 @@ static bool find_long(const tokfsm_pack *pack, const uint64_t *token, tf_arena *
                 chars += tf_byte_group[bytes[i]] != TF_GROUP_NONE;
             if (chars <= TF_LONG_CHARS)
                 continue;
+            if (chars > groups->most_escaped && memchr(bytes, '\\', n_bytes) != NULL)
+                groups->most_escaped = chars;
+            if ((token[id] & tf_groups_never_raw()) != 0)
+                continue;
             if (ids != NULL)
                 ids[n] = id;
             n++;

@@ -36,6 +36,7 @@ typedef struct tf_groups {
     uint32_t n_long;
     _Atomic(uint32_t *) with; /* [TF_N_GROUPS][n_words] tokens that have a byte of the group; made
                                  with the first row */
+    uint32_t most_escaped; /* characters at most of a token with a backslash */
     _Atomic(struct tf_group_row *) rows[TF_GROUP_BUCKETS];
     atomic_uint n_rows;
 } tf_groups;

@@ -300,10 +300,24 @@ def test_limits_have_names() -> None:
     with pytest.raises(tokfsm.LimitError, match="6 conditions"):
         tokfsm.compile({"type": "array", "allOf": [{"contains": {"const": i}} for i in range(7)]}, BYTES)
     with pytest.raises(tokfsm.LimitError, match="1024 counts"):
-        tokfsm.compile({"type": "array", "contains": {"const": 1}, "minContains": 1024}, BYTES)
-    drawn = {"type": "array", "contains": {"const": 1}, "minContains": 500, "maxContains": 500}
-    automaton = tokfsm.compile(drawn, BYTES)
-    assert automaton.matcher().min_tokens == 1001
+        both = [{"contains": {"const": i}, "minContains": 40} for i in range(2)]
+        tokfsm.compile({"type": "array", "allOf": both}, BYTES)
+
+
+@pytest.mark.parametrize(("drawn", "least"), [
+    ({"minContains": 500, "maxContains": 500}, 1001), ({"minContains": 5000}, 10001),
+    ({"minContains": 3000, "maxItems": 2999}, None), ({"minContains": 3000, "maxItems": 3000}, 6001),
+    ({"minContains": 2, "maxContains": 2, "minItems": 4000, "maxItems": 5000}, 8001),
+    ({"minContains": 3000, "items": {"enum": [1, 22]}, "maxContains": 3001, "minItems": 3003}, 6009),
+    ({"minContains": 3, "prefixItems": [{"const": 22}, {"const": 1}], "items": {"const": 22}}, None),
+    ({"minContains": 2, "prefixItems": [{"const": 22}, {"const": 1}], "items": {"enum": [1, 22]}, "minItems": 4}, 10)])
+def test_one_counter_needs_no_search(drawn: dict[str, object], least: int | None) -> None:
+    schema = {"type": "array", "contains": {"const": 1}, **drawn}
+    if least is None:
+        with pytest.raises(tokfsm.UnsatisfiableSchemaError):
+            tokfsm.compile(schema, BYTES)
+    else:
+        assert tokfsm.compile(schema, BYTES).matcher().min_tokens == least
 
 
 def test_counters_of_older_drafts() -> None:
