@@ -28,7 +28,7 @@ SOURCES = {
     "engine": "automaton bound bound_members bound_names budget_mask cache content content_cost counters "
               "distances edits emitted far frames glance items items_plan machine mask match members_plan "
               "name_content name_cost name_lists options plan reach room safe search spelling step step_string text "
-              "unique walk walk_content walk_literals walk_safe walk_traces",
+              "unique walk walk_content walk_literals walk_safe walk_safe_close walk_traces",
     "lower": "admitted alike alternatives build choices content_states cost count domain done equal_items evaluate expand "
              "explore holding hopeless index kinds literals name_classes names negate negate_unevaluated number_facts "
              "number_outcomes number_states numbers obligations patterns prune rehearse satisfiable shelf strings told_apart "

@@ -7,41 +7,12 @@
 #include "cache.h"
 #include "emitted.h"
 #include "name_content.h"
-#include "safe.h"
 #include "step.h"
 #include "text.h"
-#include "walk.h"
+#include "walk_safe.h"
 
 /* Most visits are a few reads. */
 enum { VISITS_A_UNIT = 16, MANY_IDS = 128 };
-
-typedef struct level {
-    const tf_content_state *state;
-    uint64_t n;
-    uint32_t next, end; /* children */
-    uint32_t n_path; /* decoded bytes on the way */
-    uint8_t sub;
-    bool in_row;         /* nothing but safe characters so far: the row has the tokens */
-    const tf_safe *safe; /* of the place that `since` counts from, if since then nothing else came */
-    uint64_t since;
-} level;
-
-typedef struct safe_walk {
-    tf_run *run;
-    const tf_configuration *from;
-    const tf_text *text; /* at `from` */
-    tf_safe safe;
-    tf_wanted wanted;
-    const uint8_t (*strings)[256];
-    bool minimal; /* escapes="minimal" */
-    bool by_state; /* nothing but the content state decides what stays and what may close */
-    level *levels;
-    uint8_t *path; /* decoded bytes on the way to the level */
-    tf_edits *edits;
-    const tf_content_state *asked; /* of which it is known whether an escape can begin there */
-    uint64_t asked_n;
-    bool may_escape;
-} safe_walk;
 
 static bool no_memory(tf_run *run)
 {
@@ -51,7 +22,7 @@ static bool no_memory(tf_run *run)
 }
 
 /* The place after `n` decoded bytes; false: no memory. */
-static bool place(safe_walk *w, const tf_content_state *state, uint8_t sub, uint64_t chars,
+bool tf_safe_place(tf_safe_walk *w, const tf_content_state *state, uint8_t sub, uint64_t chars,
                   const uint8_t *bytes, uint32_t n, tf_configuration *c)
 {
     const tf_strings *s = w->from->at;
@@ -75,10 +46,10 @@ static bool place(safe_walk *w, const tf_content_state *state, uint8_t sub, uint
 /* ---- tokens that stay ---- */
 
 /* An escape, by real steps: the backslash, and what more of it `more` has. */
-static bool begin_escape(safe_walk *w, const level *at, uint64_t n, const char *more,
+static bool begin_escape(tf_safe_walk *w, const tf_safe_level *at, uint64_t n, const char *more,
                          tf_configuration *c)
 {
-    if (!place(w, at->state, TF_STR_NORMAL, n, w->path, at->n_path, c))
+    if (!tf_safe_place(w, at->state, TF_STR_NORMAL, n, w->path, at->n_path, c))
         return false;
     if (w->from->literal == TF_ON)
         c->literal = TF_MAYBE;
@@ -89,7 +60,7 @@ static bool begin_escape(safe_walk *w, const level *at, uint64_t n, const char *
 }
 
 /* Whether an escape may begin at a level. */
-static bool may_escape(safe_walk *w, const level *at)
+static bool may_escape(tf_safe_walk *w, const tf_safe_level *at)
 {
     tf_configuration c;
     if (w->asked != at->state || (w->wanted.limited && w->asked_n != at->n)) {
@@ -101,7 +72,7 @@ static bool may_escape(safe_walk *w, const level *at)
 }
 
 /* From the node on by real steps; `at` is the place before the escape. */
-static bool walk_escape(safe_walk *w, const level *at, uint64_t n, const char *more, uint32_t node)
+static bool walk_escape(tf_safe_walk *w, const tf_safe_level *at, uint64_t n, const char *more, uint32_t node)
 {
     tf_configuration c;
     if (!begin_escape(w, at, n, more, &c))
@@ -126,20 +97,20 @@ static uint8_t escaped(uint8_t byte)
 }
 
 /* Whether all tokens from there on are in the row, or dead. */
-static bool is_covered(const safe_walk *w, const tf_branch *branch)
+static bool is_covered(const tf_safe_walk *w, const tf_branch *branch)
 {
     return (branch->below & w->safe.leaving) == 0 &&
            (w->safe.hard || w->safe.most >= TF_LONG_CHARS || branch->chars <= w->safe.most);
 }
 
 /* Whether all tokens from there on are of characters that are safe since `here`. */
-static bool all_safe(const safe_walk *w, const level *here, const tf_branch *branch)
+static bool all_safe(const tf_safe_walk *w, const tf_safe_level *here, const tf_branch *branch)
 {
     return (branch->below & ~here->safe->inside) == 0 &&
            branch->chars - (here->since - w->from->n) <= here->safe->most;
 }
 
-static bool add_ids(safe_walk *w, uint32_t first, uint32_t end)
+static bool add_ids(tf_safe_walk *w, uint32_t first, uint32_t end)
 {
     return first == end ||
            tf_ids_add(&w->edits->before, w->run->arena, w->run->m->pack->all.ids + first, end - first) ||
@@ -147,7 +118,7 @@ static bool add_ids(safe_walk *w, uint32_t first, uint32_t end)
 }
 
 /* Many tokens are below: what is safe from there on spares a look at most of them. */
-static bool look_ahead(safe_walk *w, level *below)
+static bool look_ahead(tf_safe_walk *w, tf_safe_level *below)
 {
     tf_safe *safe = tf_arena_take(w->run->arena, sizeof *safe);
     if (safe == NULL)
@@ -164,25 +135,13 @@ static bool look_ahead(safe_walk *w, level *below)
     return true;
 }
 
-/* The state after a byte, without a call where it is known; NULL: nothing is live. */
-static inline const tf_content_state *step_content(tf_run *run, const tf_content_state *state,
-                                                   uint8_t byte)
-{
-    tf_content_state *from = (tf_content_state *)(uintptr_t)state; /* an atomic is read */
-    const tf_content_state *next = atomic_load_explicit(
-        &from->next[state->content->byte_class[byte]], memory_order_acquire);
-    if (next == NULL)
-        return tf_content_step(run, state, byte);
-    return next == &tf_content_dead ? NULL : next;
-}
-
-static uint32_t ids_end(const safe_walk *w, const tf_branch *branch)
+static uint32_t ids_end(const tf_safe_walk *w, const tf_branch *branch)
 {
     return w->run->m->pack->all.first[branch->node + 1];
 }
 
 /* A backslash between characters. */
-static bool visit_backslash(safe_walk *w, level *here, const tf_branch *branch, bool *deeper)
+static bool visit_backslash(tf_safe_walk *w, tf_safe_level *here, const tf_branch *branch, bool *deeper)
 {
     if (w->from->literal == TF_ON || w->minimal)
         return walk_escape(w, here, here->n, "", branch->node);
@@ -198,15 +157,15 @@ static bool visit_backslash(safe_walk *w, level *here, const tf_branch *branch, 
 }
 
 /* Behind it. */
-static bool visit_escaped(safe_walk *w, level *here, const tf_branch *branch, bool *deeper)
+static bool visit_escaped(tf_safe_walk *w, tf_safe_level *here, const tf_branch *branch, bool *deeper)
 {
     if (branch->byte == 'u')
         return walk_escape(w, here, here->n, "u", branch->node);
     uint8_t byte = escaped(branch->byte);
-    const tf_content_state *state = byte == 0 ? NULL : step_content(w->run, here->state, byte);
+    const tf_content_state *state = byte == 0 ? NULL : tf_step_content(w->run, here->state, byte);
     if (!tf_wanted_live(&w->wanted, state, here->n + 1))
         return w->run->call.status == TOKFSM_OK;
-    here[1] = (level){state, here->n + 1, branch->children, branch->children + branch->n_children,
+    here[1] = (tf_safe_level){state, here->n + 1, branch->children, branch->children + branch->n_children,
                       here->n_path + 1, TF_STR_NORMAL, false, NULL, 0};
     w->path[here->n_path] = byte;
     *deeper = true;
@@ -221,7 +180,7 @@ static inline bool leads_nowhere(const tf_safe *safe, uint32_t group, uint64_t n
 }
 
 /* One node; *deeper: its children come next. */
-static inline bool visit(safe_walk *w, level *here, const tf_branch *branch, bool *deeper)
+static inline bool visit(tf_safe_walk *w, tf_safe_level *here, const tf_branch *branch, bool *deeper)
 {
     tf_run *run = w->run;
     const uint8_t byte = branch->byte, group = tf_byte_group[byte];
@@ -258,14 +217,14 @@ static inline bool visit(safe_walk *w, level *here, const tf_branch *branch, boo
     const tf_trie *trie = &run->m->pack->all;
     if (safe != NULL && !here->in_row && all_safe(w, here, branch))
         return add_ids(w, branch->ids, trie->first[trie->end[branch->node]]);
-    const tf_content_state *state = step_content(run, here->state, byte);
+    const tf_content_state *state = tf_step_content(run, here->state, byte);
     uint64_t n = here->n + (here->sub == TF_STR_NORMAL);
     if (!tf_wanted_live(&w->wanted, state, n))
         return run->call.status == TOKFSM_OK;
     if (safe != NULL && n - here->since > safe->most)
         safe = NULL;
-    level *below = &here[1];
-    *below = (level){state, n, branch->children, branch->children + branch->n_children,
+    tf_safe_level *below = &here[1];
+    *below = (tf_safe_level){state, n, branch->children, branch->children + branch->n_children,
                      here->n_path + 1, sub, here->in_row && safe != NULL, safe, here->since};
     w->path[here->n_path] = byte;
     *deeper = true;
@@ -277,14 +236,14 @@ static inline bool visit(safe_walk *w, level *here, const tf_branch *branch, boo
     return add_ids(w, branch->ids, ids_end(w, branch));
 }
 
-static bool walk_stay(safe_walk *w)
+static bool walk_stay(tf_safe_walk *w)
 {
     const tf_branches *branches = &w->run->m->pack->traces->all;
     uint32_t depth = 0, visits = 0;
-    w->levels[0] = (level){w->from->content, w->from->n, branches->first[0], branches->first[1],
+    w->levels[0] = (tf_safe_level){w->from->content, w->from->n, branches->first[0], branches->first[1],
                            0, TF_STR_NORMAL, true, &w->safe, w->from->n};
     for (;;) {
-        level *at = &w->levels[depth];
+        tf_safe_level *at = &w->levels[depth];
         if (at->next == at->end) {
             if (depth-- == 0)
                 return true;
@@ -301,7 +260,7 @@ static bool walk_stay(safe_walk *w)
 }
 
 /* Tokens of more characters than are known to be safe, and none that is known to leave these. */
-static bool walk_long(safe_walk *w)
+static bool walk_long(tf_safe_walk *w)
 {
     tf_run *run = w->run;
     const tokfsm_pack *pack = run->m->pack;
@@ -318,7 +277,7 @@ static bool walk_long(safe_walk *w)
         uint32_t k = 0;
         for (; k < n; k++) {
             chars += tf_byte_group[bytes[k]] != TF_GROUP_NONE;
-            state = step_content(run, state, bytes[k]);
+            state = tf_step_content(run, state, bytes[k]);
             if (!tf_wanted_live(&w->wanted, state, chars))
                 break;
         }
@@ -331,7 +290,7 @@ static bool walk_long(safe_walk *w)
 }
 
 /* The row of the tokens of safe characters. */
-static bool take_safe(safe_walk *w)
+static bool take_safe(tf_safe_walk *w)
 {
     tokfsm_pack *pack = w->run->m->pack;
     uint32_t k = 0;
@@ -351,180 +310,12 @@ static bool take_safe(safe_walk *w)
     return row != NULL && tf_group_row_write(pack, w->safe.inside, row);
 }
 
-/* ---- tokens that close ---- */
-
-enum { BEFORE_WORDS = TF_MAX_BEFORES / 64, MOST_OUTCOMES = 16 };
-
-/* Strings before a quote after which the content accepts the same. */
-typedef struct outcome {
-    const uint64_t *accepts;
-    uint64_t n;      /* characters so far, for one of them */
-    uint32_t at;     /* the break that holds for so many */
-    uint64_t befores[BEFORE_WORDS];
-    uint32_t one; /* of them */
-    const tf_content_state *state;
-    tf_configuration c; /* behind an escape; else made of `state` */
-    bool has_place;
-} outcome;
-
-typedef struct outcomes {
-    uint32_t n;
-    outcome items[MOST_OUTCOMES];
-} outcomes;
-
-static bool note_before(safe_walk *w, outcomes *found, const tf_content_state *state,
-                        uint64_t n, const tf_configuration *c, uint32_t i)
-{
-    const tf_strings *s = w->from->at;
-    const size_t n_bytes = w->wanted.n_words * sizeof *state->accepts;
-    uint32_t k = 0, break_at = w->wanted.limited ? tf_break_at(s, n) : 0;
-    if (!tf_words_any(state->accepts, w->wanted.n_words))
-        return true;
-    while (k < found->n && (found->items[k].at != break_at ||
-                            memcmp(found->items[k].accepts, state->accepts, n_bytes) != 0))
-        k++;
-    if (k == MOST_OUTCOMES)
-        return false;
-    outcome *at = &found->items[k];
-    if (k == found->n) {
-        found->n++;
-        memset(at->befores, 0, sizeof at->befores);
-        at->accepts = state->accepts;
-        at->n = n;
-        at->at = break_at;
-        at->one = i;
-        at->state = state;
-        at->has_place = c != NULL;
-        if (c != NULL)
-            at->c = *c;
-    }
-    at->befores[i >> 6] |= (uint64_t)1 << (i & 63u);
-    return true;
-}
-
-/* With an escape in it: by real steps. */
-static bool note_escaped(safe_walk *w, outcomes *found, uint32_t i)
-{
-    const tf_before *before = &w->run->m->pack->traces->befores[i];
-    tf_configuration c;
-    if (!place(w, w->from->content, TF_STR_NORMAL, w->from->n, NULL, 0, &c))
-        return false;
-    for (uint32_t k = 0; k < before->n; k++)
-        if (!tf_step(w->run, &c, before->bytes[k]))
-            return w->run->call.status == TOKFSM_OK;
-    return c.content == NULL ||
-           note_before(w, found, c.content, c.n, w->by_state ? NULL : &c, i);
-}
-
-static bool find_outcomes(safe_walk *w, outcomes *found)
-{
-    const tf_trace_set *traces = w->run->m->pack->traces;
-    bool minimal = w->run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL;
-    uint32_t dead = UINT32_MAX; /* bytes of the last string after which the content was dead */
-    uint32_t known = 0;         /* bytes of the last string whose states are in `levels` */
-    w->levels[0].state = w->from->content;
-    for (uint32_t i = 0; i < traces->n_befores; i++) {
-        const tf_before *before = &traces->befores[i];
-        if (before->shared >= dead)
-            continue;
-        if (memchr(before->bytes, '\\', before->n) != NULL) {
-            if (known > before->shared)
-                known = before->shared;
-            dead = UINT32_MAX;
-            if (!minimal && !note_escaped(w, found, i))
-                return false;
-            continue;
-        }
-        dead = UINT32_MAX;
-        for (uint32_t k = before->shared < known ? before->shared : known; k < before->n; k++) {
-            const tf_content_state *next =
-                step_content(w->run, w->levels[k].state, before->bytes[k]);
-            /* Lengths only tell more off, and the quote's step looks at them. */
-            if (next == NULL ||
-                !tf_words_meet(next->live, w->wanted.words.words, w->wanted.n_words)) {
-                dead = k + 1;
-                known = k;
-                break;
-            }
-            w->levels[k + 1].state = next;
-            known = k + 1;
-        }
-        if (w->run->call.status != TOKFSM_OK)
-            return false;
-        if (dead == UINT32_MAX && !note_before(w, found, w->levels[before->n].state,
-                                                    w->from->n + before->chars, NULL, i))
-            return false;
-    }
-    return true;
-}
-
-static bool is_emitted(const tf_configuration *c)
-{
-    for (const tf_emitted *e = c->top->emitted; e != NULL; e = e->previous)
-        if (tf_text_equal(e->name, c->text))
-            return true;
-    return false;
-}
-
-/* The place before the quote behind string i; false: nothing is live there, or a failure. */
-static bool place_before(safe_walk *w, uint32_t i, tf_configuration *c)
-{
-    const tf_before *before = &w->run->m->pack->traces->befores[i];
-    if (!place(w, w->from->content, TF_STR_NORMAL, w->from->n, NULL, 0, c))
-        return false;
-    for (uint32_t k = 0; k < before->n; k++)
-        if (!tf_step(w->run, c, before->bytes[k]))
-            return false;
-    return true;
-}
-
-/* A place before the quote that stands for the outcome: no name that was emitted. *found: there is
-   one. */
-static bool stand_for(safe_walk *w, outcome *at, bool *found)
-{
-    const tf_before *before = &w->run->m->pack->traces->befores[at->one];
-    *found = true;
-    if (!at->has_place &&
-        !place(w, at->state, TF_STR_NORMAL, at->n, before->bytes, before->n, &at->c))
-        return false;
-    if (!w->run->settles || !is_emitted(&at->c))
-        return true;
-    for (uint32_t i = 0; i < w->run->m->pack->traces->n_befores; i++) {
-        if (i == at->one || !tf_word_bit(at->befores, i))
-            continue;
-        if (place_before(w, i, &at->c) && !is_emitted(&at->c))
-            return true;
-        if (w->run->call.status != TOKFSM_OK)
-            return false;
-    }
-    *found = false;
-    return true;
-}
-
-static bool walk_closers(safe_walk *w, outcomes *found)
-{
-    for (uint32_t k = 0; k < found->n; k++) {
-        outcome *at = &found->items[k];
-        bool any;
-        if (!stand_for(w, at, &any))
-            return false;
-        if (any && tf_step(w->run, &at->c, '"') &&
-            !tf_walk_traces(w->run, TF_TRACE_CLOSE, &at->c,
-                            &(tf_close_span){0, UINT32_MAX, false, at->befores}, w->edits,
-                            &w->edits->before))
-            return false;
-        if (w->run->call.status != TOKFSM_OK)
-            return false;
-    }
-    return true;
-}
-
 /* ---- what was found for a content state ---- */
 
 typedef struct ending {
     const tf_content_state *state;
     uint32_t one;
-    uint64_t befores[BEFORE_WORDS];
+    uint64_t befores[TF_BEFORE_WORDS];
 } ending;
 
 typedef struct tf_stay_note {
@@ -535,7 +326,7 @@ typedef struct tf_stay_note {
     uint64_t words[]; /* the languages asked for */
 } tf_stay_note;
 
-static bool recall(safe_walk *w, outcomes *found)
+static bool recall(tf_safe_walk *w, tf_outcomes *found)
 {
     tf_content_state *state = (tf_content_state *)(uintptr_t)w->from->content; /* an atomic is read */
     const tf_stay_note *note = atomic_load_explicit(&state->stay, memory_order_acquire);
@@ -550,7 +341,7 @@ static bool recall(safe_walk *w, outcomes *found)
     found->n = note->n_endings;
     for (uint32_t i = 0; i < note->n_endings; i++) {
         const ending *from = &note->endings[i];
-        outcome *at = &found->items[i];
+        tf_outcome *at = &found->items[i];
         at->state = from->state;
         at->one = from->one;
         at->n = w->from->n + befores[from->one].chars;
@@ -561,7 +352,7 @@ static bool recall(safe_walk *w, outcomes *found)
 }
 
 /* Keep what stays in the string and which of its ends are alike. */
-static void remember(const safe_walk *w, const outcomes *found)
+static void remember(const tf_safe_walk *w, const tf_outcomes *found)
 {
     tf_content_state *state = (tf_content_state *)(uintptr_t)w->from->content;
     const tf_stay_note *none = NULL;
@@ -597,7 +388,7 @@ static bool walk(tf_run *run, const tf_configuration *c, bool far, bool *done, t
 {
     const tf_strings *s = c->at;
     tokfsm_pack *pack = run->m->pack;
-    safe_walk w = {.run = run, .from = c, .text = c->text, .edits = edits,
+    tf_safe_walk w = {.run = run, .from = c, .text = c->text, .edits = edits,
                    .strings = tf_string_table(),
                    .minimal = run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL};
     *done = false;
@@ -607,7 +398,7 @@ static bool walk(tf_run *run, const tf_configuration *c, bool far, bool *done, t
         return run->call.status == TOKFSM_OK;
     w.wanted.limited = w.wanted.limited && !far;
     w.by_state = c->mode == TF_IN_STRING && s->n_literals == 0 && !w.wanted.limited;
-    outcomes found;
+    tf_outcomes found;
     found.n = 0;
     w.levels = tf_arena_take(run->arena, ((size_t)pack->all.depth + 2) * sizeof *w.levels);
     w.path = tf_arena_take(run->arena, (size_t)pack->all.depth + 2);
@@ -617,21 +408,21 @@ static bool walk(tf_run *run, const tf_configuration *c, bool far, bool *done, t
         !tf_text_leave(run, c->low < c->high ? &s->literals[c->low] : NULL, c->pos, &w.text))
         return false;
     if (recall(&w, &found)) {
-        *done = walk_closers(&w, &found);
+        *done = tf_safe_close(&w, &found);
         return *done;
     }
     if (!tf_safe_of(run, &w.wanted, &w.safe))
         return false;
     if (!take_safe(&w))
         return true; /* no row to be had: the plain walk does without */
-    if (!find_outcomes(&w, &found))
+    if (!tf_safe_outcomes(&w, &found))
         return run->call.status == TOKFSM_OK;
     if (!walk_stay(&w) || !walk_long(&w))
         return false;
     if (far && !tf_content_far(run->m, c)) /* states were made that lie farther */
         return true;
     remember(&w, &found);
-    *done = walk_closers(&w, &found);
+    *done = tf_safe_close(&w, &found);
     return *done;
 }
 

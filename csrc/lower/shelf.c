@@ -176,7 +176,7 @@ tokfsm_status tf_shelf_take(tf_build *b, const tf_pattern_record *pattern, uint8
     tf_unlock(&shelf->lock);
     if (*shared != NULL)
         return TOKFSM_OK;
-    tf_shared *fresh;
+    tf_shared *fresh = NULL;
     TF_TRY(make(b, pattern, has_lengths, &fresh));
     tf_lock(&shelf->lock);
     *shared = find(shelf, b, pattern, has_lengths); /* another thread may have been first */
