@@ -33,7 +33,7 @@ SOURCES = {
              "explore hopeless kinds literals name_classes names negate negate_unevaluated number_facts "
              "number_states numbers obligations patterns prune satisfiable strings unevaluated values witnesses",
     "artifact": "open read_content read_machine write write_content",
-    "matcher": "accept fill matcher row",
+    "matcher": "accept draft fill forced matcher row",
     "": "api_compile api_runtime",
 }
 NOT_SHIPPED = ("oracle", "fuzz")
