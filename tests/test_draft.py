@@ -189,7 +189,8 @@ def test_drafts_that_are_refused() -> None:
     rows = tokfsm.allocate_token_bitmask(3, automaton.vocab_size)
     before = rows.numpy().copy()
     refused: list[tuple[type[Exception], list[int], dict[str, Any]]] = [
-        (tokfsm.RangeError, [49, 50, 51], {}), (tokfsm.RangeError, [49, 50], {"row": 1}), (tokfsm.RangeError, [49], {"row": -1}),
+        (tokfsm.RangeError, [49, 50, 51], {}), (tokfsm.RangeError, [49, 50], {"row": 1}),
+        (tokfsm.RangeError, [49], {"row": -1}),
         (tokfsm.RangeError, [999], {}), (tokfsm.RangeError, [-1], {}), (tokfsm.RangeError, [49, 50], {"parents": [-1, 1]}),
         (tokfsm.RangeError, [49, 50], {"parents": [-2, 0]}), (ValueError, [49, 50], {"parents": [-1]}),
         (tokfsm.BudgetError, [49], {"budget": 0}), (ValueError, [49], {"budget": -1})]

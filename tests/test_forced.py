@@ -61,7 +61,8 @@ def test_forced_bytes(seed: int) -> None:
     schema = SchemaMaker(rng, rng.choice((RICH, TINY))).make()
     tokens, stops = make_tokens(rng)
     try:
-        automaton = tokfsm.compile(schema, tokfsm.Vocabulary.from_bytes(tokens, stop_token_ids=stops), **make_options(rng))
+        vocab = tokfsm.Vocabulary.from_bytes(tokens, stop_token_ids=stops)
+        automaton = tokfsm.compile(schema, vocab, **make_options(rng))
     except tokfsm.SchemaError:
         return
     spelled = [None if i in stops else token for i, token in enumerate(tokens)]
@@ -92,8 +93,10 @@ def test_a_byte_that_comes_in_longer_tokens_only() -> None:
     plain = tokfsm.compile(schema, tokfsm.Vocabulary.from_bytes(tokens)).matcher()
     assert plain.forced_bytes() == b'"a'
     schema = {"type": "string", "pattern": "^a(b|x|xz)$"}
-    for more, expected in (([], b'"ab"'), ([b'"ax"'], b'"a'), ([b"ax"], b'"a'), ([b"x\""], b'"a'), ([b"xy"], b'"ab"')):
-        matcher = tokfsm.compile(schema, tokfsm.Vocabulary.from_bytes([*tokens, *more]), escapes="minimal").matcher()
+    cases = (([], b'"ab"'), ([b'"ax"'], b'"a'), ([b"ax"], b'"a'), ([b"x\""], b'"a'), ([b"xy"], b'"ab"'))
+    for more, expected in cases:
+        vocab = tokfsm.Vocabulary.from_bytes([*tokens, *more])
+        matcher = tokfsm.compile(schema, vocab, escapes="minimal").matcher()
         assert matcher.forced_bytes() == expected, more
     stops = [len(tokens)]
     matcher = tokfsm.compile(schema, tokfsm.Vocabulary.from_bytes([*tokens, b"ax"], stop_token_ids=stops),
@@ -170,10 +173,11 @@ def common(lists: list[list[int]]) -> list[int]:
 
 def finite_schema(rng: random.Random) -> Any:
     words = ["".join(rng.choice("ab c") for _ in range(rng.randint(0, 7))) for _ in range(rng.choice((1, 2, 3, 40)))]
-    kinds = [{"enum": words}, {"const": words[0]}, {"type": "string", "pattern": rng.choice(("^a[ab]{0,5}$", "^ab? c?[abc ]{0,3}$", "^[abc]{2,3}$"))},
+    patterns = ("^a[ab]{0,5}$", "^ab? c?[abc ]{0,3}$", "^[abc]{2,3}$")
+    kinds = [{"enum": words}, {"const": words[0]}, {"type": "string", "pattern": rng.choice(patterns)},
              {"type": "array", "prefixItems": [{"enum": words[:2]}, {"enum": words}], "minItems": 2, "maxItems": 2},
-             {"type": "object", "properties": {"a b": {"enum": words}, "ac": {"const": words[0]}}, "required": ["a b", "ac"],
-              "additionalProperties": False}]
+             {"type": "object", "properties": {"a b": {"enum": words}, "ac": {"const": words[0]}},
+              "required": ["a b", "ac"], "additionalProperties": False}]
     return rng.choice(kinds)
 
 
@@ -234,8 +238,9 @@ def test_forced_tokens_of_real_tokenizers(name: str) -> None:
         pytest.skip(f"no {path}")
     tokenizer = tokenizers.Tokenizer.from_file(str(path))
     vocab = tokfsm.Vocabulary.from_file(path)
-    schema = {"type": "object", "properties": {"city name": {"type": "string", "maxLength": 8}, "kind": {"enum": ["hamlet", "harbour"]},
-                                               "population": {"type": "integer"}, "é": {"const": "naïve  text"}},
+    properties = {"city name": {"type": "string", "maxLength": 8}, "kind": {"enum": ["hamlet", "harbour"]},
+                  "population": {"type": "integer"}, "é": {"const": "naïve  text"}}
+    schema = {"type": "object", "properties": properties,
               "required": ["city name", "kind", "population", "é"], "additionalProperties": False}
     n_ids = 0
     for options in ({}, {"whitespace": "spaced"}, {"indent": 4}):
