@@ -191,7 +191,8 @@ def test_drafts_that_are_refused() -> None:
     refused: list[tuple[type[Exception], list[int], dict[str, Any]]] = [
         (tokfsm.RangeError, [49, 50, 51], {}), (tokfsm.RangeError, [49, 50], {"row": 1}),
         (tokfsm.RangeError, [49], {"row": -1}),
-        (tokfsm.RangeError, [999], {}), (tokfsm.RangeError, [-1], {}), (tokfsm.RangeError, [49, 50], {"parents": [-1, 1]}),
+        (tokfsm.RangeError, [999], {}), (tokfsm.RangeError, [-1], {}),
+        (tokfsm.RangeError, [49, 50], {"parents": [-1, 1]}),
         (tokfsm.RangeError, [49, 50], {"parents": [-2, 0]}), (ValueError, [49, 50], {"parents": [-1]}),
         (tokfsm.BudgetError, [49], {"budget": 0}), (ValueError, [49], {"budget": -1})]
     for error, draft, options in refused:

@@ -247,8 +247,8 @@ def test_forced_tokens_of_real_tokenizers(name: str) -> None:
         automaton = tokfsm.compile(schema, vocab, property_order="schema", **options)
         layout: dict[str, Any] = {"separators": (",", ":")} if not options else {"indent": options.get("indent")}
         values = [{"city name": text, "kind": kind, "population": n, "é": "naïve  text"}
-                  for text in ("Oslo", " x", "1", "", "été", "'s", "日本", "!?", "a\"b") for kind in ("hamlet", "harbour")
-                  for n in (0, 12, -5)]
+                  for text in ("Oslo", " x", "1", "", "été", "'s", "日本", "!?", "a\"b")
+                  for kind in ("hamlet", "harbour") for n in (0, 12, -5)]
         texts = [json.dumps(value, ensure_ascii=False, **layout) for value in values]
         encoded = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
         for path_ids, text in list(zip(encoded, texts))[::7]:
