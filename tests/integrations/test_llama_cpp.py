@@ -175,3 +175,17 @@ def test_the_sampler_in_c(llm: Any, vocab: tokfsm.Vocabulary, tmp_path: Path) ->
     done = subprocess.run([str(program), model, str(bad), "x", "40"], capture_output=True, text=True,
                           env={**os.environ, "LD_LIBRARY_PATH": str(package / "lib")})
     assert done.returncode == 1 and "/pattern" in done.stderr and done.stdout == ""
+
+
+def test_the_command(capfd: pytest.CaptureFixture[str]) -> None:
+    from tokfsm.cli import main
+
+    argv = ["generate", "--runtime", "llama-cpp", "--schema", json.dumps(SPIDER), "--tokens", "40"]
+    texts = []
+    for more in ([], [], ["--temperature", "1.2", "--seed", "3"], ["--raw"]):
+        assert main([*argv, "--prompt", "Describe a spider as JSON.", *more]) == 0
+        texts.append(capfd.readouterr().out)
+        assert texts[-1].endswith("}\n") and texts[-1].count("\n") == 1
+        assert_valid(texts[-1], SPIDER)
+    assert texts[0] == texts[1]
+    assert main([*argv[:-1], "3", "--prompt", "x"]) == 2 and "too few" in capfd.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 from typing import Any
 
@@ -195,3 +196,18 @@ def test_what_cannot_be_right_is_refused(model: Any, tokenizer: Any, vocab: tokf
         JSONLogitsProcessor([])
     with pytest.raises(tokfsm.BudgetError):
         JSONLogitsProcessor(automaton, max_new_tokens=1)
+
+
+def test_the_command(capfd: pytest.CaptureFixture[str]) -> None:
+    from tokfsm.cli import main
+
+    argv = ["generate", "--runtime", "transformers", "--model", str(folder()), "--schema", json.dumps(SPIDER),
+            "--tokens", "40"]
+    texts = []
+    for more in ([], [], ["--temperature", "1.2", "--seed", "3"], ["--raw"]):
+        assert main([*argv, "--prompt", "Describe a spider as JSON.", *more]) == 0
+        texts.append(capfd.readouterr().out)
+        assert texts[-1].endswith("}\n") and texts[-1].count("\n") == 1
+        assert_valid(texts[-1], SPIDER)
+    assert texts[0] == texts[1]
+    assert main([*argv[:-1], "3", "--prompt", "x"]) == 2 and "too few" in capfd.readouterr().err
