@@ -8,7 +8,7 @@ from typing import Any
 
 import tokfsm
 
-__all__ = ["apply_token_bitmask_inplace"]
+__all__ = ["apply_token_bitmask_inplace", "apply_with_operations"]
 
 
 def apply_token_bitmask_inplace(scores: Any, bitmask: tokfsm.Bitmask, rows: Sequence[int]) -> None:
@@ -26,13 +26,20 @@ def apply_token_bitmask_inplace(scores: Any, bitmask: tokfsm.Bitmask, rows: Sequ
 
     if not rows:
         return
-    if scores.device.type == "cpu" and scores.dtype == torch.float32:
-        array, words = scores.detach().numpy(), bitmask.numpy()
-        for row in rows:
-            tokfsm.apply_token_bitmask_inplace(array[row], words[row])
+    if scores.device.type != "cpu" or scores.dtype != torch.float32:
+        apply_with_operations(scores, bitmask, rows)
         return
-    index = torch.tensor(list(rows), device=scores.device)
+    array, words = scores.detach().numpy(), bitmask.numpy()
+    for row in rows:
+        tokfsm.apply_token_bitmask_inplace(array[row], words[row])
+
+
+def apply_with_operations(scores: Any, bitmask: tokfsm.Bitmask, rows: Sequence[int]) -> None:
+    """`apply_token_bitmask_inplace` of PyTorch's operations, on the device of the scores."""
+    import torch
+
     packed = torch.from_numpy(bitmask.numpy()[list(rows)]).to(scores.device)
     bits = (packed[:, :, None] >> torch.arange(32, dtype=torch.int32, device=scores.device)) & 1
     refused = bits.flatten(1)[:, : scores.shape[1]] == 0
+    index = torch.tensor(list(rows), device=scores.device)
     scores[index] = scores[index].masked_fill(refused, float("-inf"))
