@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import importlib.metadata
 import json
 import statistics
 import sys
@@ -245,11 +246,12 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=24)
     parser.add_argument("--record", action="store_true")
     args = parser.parse_args()
+    here = machine()
     found = run(args.runtime, args.tokens)
     report(found)
     if args.record:
         path = ROOT / "bench" / "record" / f"{datetime.date.today()}-runtime-{args.runtime}.json"
-        found = {"command": command(), "machine": machine(), "load_at_end": load(), **found}
+        found = {"command": command(), "machine": here, "load_at_end": load(), **found}
         path.write_text(json.dumps(found, indent=None) + "\n", encoding="utf-8")
         print(path.relative_to(ROOT))
 
