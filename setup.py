@@ -34,7 +34,7 @@ SOURCES = {
              "number_outcomes number_states numbers obligations patterns prune rehearse satisfiable shelf strings told_apart "
              "unevaluated values witnesses",
     "artifact": "open read_content read_machine write write_content",
-    "matcher": "accept batch compact fill history mask_view matcher row workers",
+    "matcher": "accept batch compact draft fill forced history mask_view matcher row workers",
     "logits": "apply kernels kernels_avx2 kernels_avx512 kernels_neon",
     "": "api_compile api_runtime",
 }

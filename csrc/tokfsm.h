@@ -136,6 +136,9 @@ TOKFSM_API uint32_t tokfsm_pack_vocab_size(const tokfsm_pack *pack);
 TOKFSM_API uint32_t tokfsm_pack_max_closes(const tokfsm_pack *pack);
 /** SHA-256 over ids and bytes of all tokens: 32 bytes, borrowed. */
 TOKFSM_API const uint8_t *tokfsm_pack_fingerprint(const tokfsm_pack *pack);
+/** Bytes of a token, borrowed; *n_bytes is 0 for one without, and for ids outside. */
+TOKFSM_API const uint8_t *tokfsm_pack_token(const tokfsm_pack *pack, uint32_t token_id,
+                                            size_t *n_bytes);
 /** The fingerprint of a vocabulary without building its pack. */
 TOKFSM_API tokfsm_status tokfsm_vocabulary_fingerprint(
     const uint8_t *blob, const uint64_t *offsets, uint32_t n_tokens,
@@ -323,7 +326,15 @@ TOKFSM_API tokfsm_status tokfsm_matcher_fill(tokfsm_matcher *matcher, uint32_t *
 /** Advance by one token. *accepted = 0: refused, nothing changed. */
 TOKFSM_API tokfsm_status tokfsm_matcher_accept(tokfsm_matcher *matcher, uint32_t token_id,
                                                int32_t *accepted, tokfsm_error *err);
-/** Undo n accepted tokens; E_RANGE if there are fewer, nothing changed. */
+/** Advance by all of the tokens, or by none: *accepted = 0, one of them is refused. */
+TOKFSM_API tokfsm_status tokfsm_matcher_accept_all(tokfsm_matcher *matcher,
+                                                   const uint32_t *token_ids, size_t n_ids,
+                                                   int32_t *accepted, tokfsm_error *err);
+/** How many of the tokens, from the first on, could be accepted; the matcher does not move. */
+TOKFSM_API tokfsm_status tokfsm_matcher_validate(tokfsm_matcher *matcher,
+                                                 const uint32_t *token_ids, size_t n_ids,
+                                                 size_t *n_allowed, tokfsm_error *err);
+/** Undo n accepted tokens, stop tokens included; E_RANGE if there are fewer, nothing changed. */
 TOKFSM_API tokfsm_status tokfsm_matcher_rollback(tokfsm_matcher *matcher, size_t n_tokens,
                                                  tokfsm_error *err);
 /** TOKFSM_STATE_* bits. */
@@ -340,6 +351,48 @@ TOKFSM_API tokfsm_status tokfsm_matcher_check_bytes(tokfsm_matcher *matcher,
                                                     const uint8_t *bytes, size_t n_bytes,
                                                     size_t *n_taken, int32_t *complete,
                                                     uint32_t allowed[8], tokfsm_error *err);
+/**
+ * Masks at all places of a draft, for speculative decoding: row 0 at the matcher's position, row
+ * i + 1 behind draft token i. Each is what tokfsm_matcher_fill would write after the tokens that
+ * lead there; the matcher does not move.
+ *
+ * @param parents  NULL: a chain, each token follows the one before. Else a tree: the index of the
+ *                 token that token i follows, less than i, or -1: the matcher's position.
+ * @param words    n_tokens + 1 rows of n_words, `stride` words apart. Behind a token that is not
+ *                 allowed all ids of the vocabulary are: no verification gets there, and a row of
+ *                 refusals alone would make it divide by nothing.
+ * @param budget   as of tokfsm_matcher_fill, at the matcher's position; each token uses one, and
+ *                 one after which the value could not be completed in the rest is not allowed.
+ * @param legal    [n_tokens] or NULL; 1: the token and all those before it are allowed.
+ * @param n_legal  how many are; in a chain, the length of the part that can be accepted.
+ * @return E_RANGE for a parent that does not come before, or a token outside the vocabulary; else
+ *         as tokfsm_matcher_fill. On failure rows and matcher are as they were.
+ */
+TOKFSM_API tokfsm_status tokfsm_matcher_fill_draft(
+    tokfsm_matcher *matcher, const uint32_t *token_ids, const int32_t *parents, size_t n_tokens,
+    uint32_t *words, size_t n_words, size_t stride, uint32_t budget, int32_t *legal,
+    size_t *n_legal, tokfsm_error *err);
+/**
+ * The longest text, of at most `most` bytes, with which everything that can be generated from here
+ * begins; empty where the value is complete. It may end within a character. *bytes is owned
+ * (tokfsm_bytes_free, with the automaton's allocator).
+ */
+TOKFSM_API tokfsm_status tokfsm_matcher_forced_bytes(tokfsm_matcher *matcher, size_t most,
+                                                     uint8_t **bytes, size_t *n_bytes,
+                                                     tokfsm_error *err);
+/**
+ * Tokens that begin inside `text` and reach beyond its end, into what can follow there. The last
+ * `n_ahead` bytes of the text follow the matcher's position, such as forced bytes; those before
+ * led to it. A tokenizer could write one of these tokens there, so that what stands at the end of
+ * the text is not settled yet.
+ *
+ * @param ids, lengths  [capacity]: the token, and how many bytes of it lie in the text.
+ * @param n_found       how many there are, which may be more than fit.
+ */
+TOKFSM_API tokfsm_status tokfsm_matcher_crossing(tokfsm_matcher *matcher, const uint8_t *text,
+                                                 size_t n_text, size_t n_ahead, uint32_t *ids,
+                                                 uint32_t *lengths, size_t capacity,
+                                                 size_t *n_found, tokfsm_error *err);
 /** Tokens accepted since the start (those that rollback could undo, at most). */
 TOKFSM_API size_t tokfsm_matcher_n_accepted(const tokfsm_matcher *matcher);
 

@@ -7,6 +7,7 @@ from tokfsm._core import Cancel, MaskView, Matcher, fill_batch
 from tokfsm.automaton import Automaton, Relaxed, load
 from tokfsm.bitmask import Bitmask, Logits, allocate_token_bitmask, apply_token_bitmask_inplace
 from tokfsm.compiler import Limits, compile
+from tokfsm.compiler_cache import CompilerCache
 from tokfsm.errors import (
     ArtifactCorruptError,
     ArtifactError,
@@ -41,6 +42,7 @@ __all__ = [
     "BusyError",
     "Cancel",
     "CancelledError",
+    "CompilerCache",
     "InternalError",
     "LimitError",
     "Limits",

@@ -104,6 +104,7 @@ class Automaton:
     def relaxed(self) -> list[tuple[str, str, str]]: ...
     def options(self) -> dict[str, int]: ...
     def statistics(self) -> dict[str, int]: ...
+    def token_bytes(self, token_id: int) -> bytes: ...
     def matcher(self, stop_token_ids: Iterable[int] | None, max_rollback: int | None) -> Matcher: ...
 
 @final
@@ -208,6 +209,69 @@ class Matcher:
         RangeError
             The id is negative or outside the vocabulary (ids of a wider row's padding are refused).
         """
+    def accept_tokens(self, token_ids: Iterable[int]) -> bool:
+        """Advance by all of the tokens or by none; False: one of them is refused, nothing changed."""
+    def validate_tokens(self, token_ids: Iterable[int]) -> int:
+        """How many of the tokens, from the first on, could be accepted. The matcher does not move."""
+    def fill_draft_bitmask(self, draft_tokens: Iterable[int], bitmask: Any, row: int = 0, *,
+                           parents: Iterable[int] | None = None, budget: int | None = None) -> int:
+        """Masks at all places of a draft, for speculative decoding. The matcher does not move.
+
+        Row ``row`` gets the mask at the matcher's position, row ``row + i + 1`` the one behind
+        draft token ``i``; each is what `fill_next_token_bitmask` writes after the tokens that
+        lead there. Behind a token that is not allowed all ids of the vocabulary are: no
+        verification gets there, and a row of refusals alone would become NaN.
+
+        Parameters
+        ----------
+        draft_tokens : iterable of int
+            ``n`` ids.
+        bitmask : as of `fill_next_token_bitmask`, with room for ``n + 1`` rows
+        parents : iterable of int, optional
+            A tree: the index of the token that token ``i`` follows, less than ``i``; -1: the
+            matcher's position. Default: a chain.
+        budget : int, optional
+            At the matcher's position; each token uses one. A token after which the value could
+            not be completed in the rest is not allowed.
+
+        Returns
+        -------
+        int
+            How many draft tokens are allowed, with all those before them; in a chain, the
+            length of the part that can be accepted. Which ones: the bit of a token in the row
+            of its parent.
+
+        Raises
+        ------
+        RangeError
+            An id outside the vocabulary, a parent that does not come before, too few rows.
+        BudgetError, BitmaskError, BusyError, LimitError
+            In every case the rows and the matcher are unchanged.
+        """
+    def forced_bytes(self, most: int | None = None) -> bytes:
+        """The longest text, of at most ``most`` bytes, with which every completion from here
+        begins; empty where the value is complete. It may end within a character."""
+    def forced_tokens(self, tokenizer: Any, context: Iterable[int] = ()) -> list[int]:
+        """The ids that the tokenizer writes next whatever is to follow: those common to
+        ``encode(context + completion)`` for all completions, behind the context.
+
+        They can be appended and accepted without asking the model, and the text stays cut as the
+        model has learned it: no id is forced that could be merged with what may follow. Never
+        more than the common ids; fewer only where a merge that looks possible is not, and none
+        where the context is not cut as the tokenizer would, or it normalises the text.
+
+        Parameters
+        ----------
+        tokenizer
+            An object with ``encode`` (transformers, tokenizers, tiktoken, mlx-lm, …), or a
+            function from text to ids. Byte-pair encodings.
+        context : iterable of int
+            Ids that stand before; what was generated so far, at least. Only those behind the
+            last special token matter.
+        """
+    def crossing_tokens(self, text: Buffer, n_ahead: int) -> list[tuple[int, int]]:
+        """Tokens that begin inside ``text`` and reach into what can follow it, each with the
+        number of its bytes that lie in ``text``. The last ``n_ahead`` bytes follow the position."""
     def rollback(self, n_tokens: int) -> None:
         """Undo the last ``n_tokens`` accepted, stop tokens included; RangeError past the history."""
     def fork(self) -> Matcher:

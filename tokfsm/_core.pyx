@@ -4,16 +4,18 @@
 from cpython.buffer cimport (PyBUF_WRITABLE, PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, Py_buffer,
                              PyBuffer_Release, PyObject_GetBuffer)
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport SIZE_MAX, int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 cimport cython
+import numpy
 
 from tokfsm cimport _ctokfsm as c
 
 from threading import Lock as _Lock
 
 from tokfsm import errors as _errors
+from tokfsm.token_ids import as_ids, as_parents
 
 PACK_VERSION = 2
 ABI_VERSION = c.tokfsm_abi_version()
@@ -156,25 +158,8 @@ cdef class Pack:
         return c.tokfsm_pack_max_closes(self._handle)
 
 
-cdef int read_ids(object ids, uint32_t **out, size_t *n) except -1:
-    """Token ids as a C array that the caller frees; a negative one is out of range."""
-    listed = list(ids)
-    n[0] = len(listed)
-    out[0] = <uint32_t *>PyMem_Malloc((len(listed) + 1) * sizeof(uint32_t))
-    if out[0] == NULL:
-        raise MemoryError()
-    cdef size_t i = 0
-    try:
-        for one in listed:
-            if not 0 <= one < 0xFFFFFFFF:
-                raise _errors.RangeError(f"stop id {one} is out of range")
-            out[0][i] = one
-            i += 1
-    except BaseException:
-        PyMem_Free(out[0])
-        out[0] = NULL
-        raise
-    return 0
+cdef inline const uint32_t *first_id(const uint32_t[::1] ids) noexcept:
+    return &ids[0] if ids.shape[0] else NULL
 
 
 cdef c.tokfsm_resource *read_resources(list pairs) except NULL:
@@ -225,8 +210,8 @@ cdef class Automaton:
         cdef c.tokfsm_limits bounds = read_limits(limits)
         cdef const c.tokfsm_cancel *flag = NULL if cancel is None else cancel._handle
         cdef const uint8_t *text = schema
-        cdef size_t n_bytes = len(schema), n_ids, n_resources = len(resources)
-        cdef uint32_t *ids
+        cdef size_t n_bytes = len(schema), n_resources = len(resources)
+        cdef const uint32_t[::1] ids = as_ids(stop_ids, "stop id")
         cdef c.tokfsm_resource *given
         cdef c.tokfsm_status status
         c.tokfsm_options_default(&chosen)
@@ -241,16 +226,12 @@ cdef class Automaton:
         chosen.format = options["format"]
         chosen.unsupported = options["unsupported"]
         chosen.draft = options["draft"]
+        cdef const uint32_t *stops = first_id(ids)
+        cdef size_t n_ids = ids.shape[0]
         given = read_resources(resources)
-        try:
-            read_ids(stop_ids, &ids, &n_ids)
-        except BaseException:
-            PyMem_Free(given)
-            raise
         with nogil:
-            status = c.tokfsm_compile(text, n_bytes, given, n_resources, pack._handle, ids, n_ids,
+            status = c.tokfsm_compile(text, n_bytes, given, n_resources, pack._handle, stops, n_ids,
                                       &chosen, NULL, &bounds, flag, &self._handle, &err)
-        PyMem_Free(ids)
         PyMem_Free(given)
         check(status, &err)
         return self
@@ -331,6 +312,14 @@ cdef class Automaton:
         check(c.tokfsm_pack_save(c.tokfsm_automaton_pack(self._handle), &data, &n_bytes, &err), &err)
         return take_bytes(data, n_bytes)
 
+    def token_bytes(self, token_id):
+        cdef size_t n = 0
+        cdef const uint8_t *bytes
+        if not 0 <= token_id < c.tokfsm_automaton_vocab_size(self._handle):
+            raise _errors.RangeError(f"token id {token_id} is out of range")
+        bytes = c.tokfsm_pack_token(c.tokfsm_automaton_pack(self._handle), token_id, &n)
+        return (<const char *>bytes)[:n]
+
     def matcher(self, stop_token_ids, max_rollback):
         return make_matcher(self, stop_token_ids, max_rollback)
 
@@ -382,7 +371,6 @@ cdef class Bitmask:
         buffer.suboffsets = NULL
 
     def numpy(self):
-        import numpy
         return numpy.asarray(self)
 
     def __dlpack__(self, **kwargs):
@@ -395,22 +383,52 @@ cdef class Bitmask:
         return f"Bitmask(batch={self.n_rows}, vocab_size={self.vocab_size})"
 
 
+cdef inline uint32_t read_budget(object budget) except? 0:
+    if budget is None:
+        return c.TOKFSM_UNBOUNDED
+    if budget < 0:
+        raise ValueError(f"a budget of {budget} tokens")
+    return min(budget, 0xFFFFFFFE)
+
+
+cdef object locate_rows(object bitmask, uint32_t **words, Py_ssize_t *n_rows, size_t *n_words,
+                        size_t *stride):
+    """Where the rows are; the object that comes back keeps them."""
+    cdef Bitmask b
+    cdef uint32_t[:, :] view
+    if type(bitmask) is Bitmask:
+        b = <Bitmask>bitmask
+        words[0], n_rows[0], n_words[0], stride[0] = b._words, b.n_rows, b.n_words, b.n_words
+        return b
+    from tokfsm.bitmask import as_rows
+    rows = as_rows(bitmask)
+    view = rows
+    if view.shape[0] == 0 or view.shape[1] == 0:
+        raise _errors.BitmaskError("the bitmask has no words")
+    if view.strides[0] < 0 or view.strides[0] % 4 != 0:
+        raise _errors.BitmaskError("the rows of a draft must lie one behind the other")
+    words[0] = &view[0, 0]
+    n_rows[0], n_words[0] = view.shape[0], view.shape[1]
+    stride[0] = view.strides[0] // 4 if view.shape[0] > 1 else view.shape[1]
+    return rows
+
+
 cdef Matcher make_matcher(Automaton automaton, stop_token_ids, max_rollback):
     cdef c.tokfsm_error err
     cdef Matcher self = Matcher.__new__(Matcher)
-    cdef uint32_t *ids = NULL
+    cdef const uint32_t[::1] ids
+    cdef const uint32_t *stops = NULL
     cdef size_t n_ids = 0
-    cdef uint32_t most = c.TOKFSM_UNBOUNDED
+    cdef uint32_t most = c.TOKFSM_UNBOUNDED, nothing = 0
     if max_rollback is not None:
         if not 0 <= max_rollback < 0xFFFFFFFF:
             raise ValueError(f"max_rollback is {max_rollback}")
         most = max_rollback
     if stop_token_ids is not None:
-        read_ids(stop_token_ids, &ids, &n_ids)
-    cdef c.tokfsm_status status = c.tokfsm_matcher_new(automaton._handle, ids, n_ids, most,
-                                                       &self._handle, &err)
-    PyMem_Free(ids)
-    check(status, &err)
+        ids = as_ids(stop_token_ids, "stop id")
+        n_ids = ids.shape[0]
+        stops = first_id(ids) if n_ids else &nothing  # NULL would be the default set
+    check(c.tokfsm_matcher_new(automaton._handle, stops, n_ids, most, &self._handle, &err), &err)
     self._automaton = automaton
     return self
 
@@ -430,11 +448,7 @@ cdef class Matcher:
     cdef bint fill(self, uint32_t *words, size_t n_words, object budget) except -1:
         cdef c.tokfsm_error err
         cdef int32_t need_apply = 1
-        cdef uint32_t most = c.TOKFSM_UNBOUNDED
-        if budget is not None:
-            if budget < 0:
-                raise ValueError(f"a budget of {budget} tokens")
-            most = min(budget, 0xFFFFFFFE)
+        cdef uint32_t most = read_budget(budget)
         check(c.tokfsm_matcher_fill(self._handle, words, n_words, most, &need_apply, &err), &err)
         return need_apply != 0
 
@@ -461,6 +475,64 @@ cdef class Matcher:
             raise _errors.RangeError(f"token id {token_id} is out of range")
         check(c.tokfsm_matcher_accept(self._handle, <uint32_t>id, &accepted, &err), &err)
         return accepted != 0
+
+    def accept_tokens(self, token_ids):
+        cdef c.tokfsm_error err
+        cdef int32_t accepted = 0
+        cdef const uint32_t[::1] ids = as_ids(token_ids, "token id")
+        check(c.tokfsm_matcher_accept_all(self._handle, first_id(ids), ids.shape[0], &accepted, &err),
+              &err)
+        return accepted != 0
+
+    def validate_tokens(self, token_ids):
+        cdef c.tokfsm_error err
+        cdef size_t n = 0
+        cdef const uint32_t[::1] ids = as_ids(token_ids, "token id")
+        check(c.tokfsm_matcher_validate(self._handle, first_id(ids), ids.shape[0], &n, &err), &err)
+        return n
+
+    def fill_draft_bitmask(self, draft_tokens, bitmask not None, Py_ssize_t row=0, *, parents=None,
+                           budget=None):
+        cdef c.tokfsm_error err
+        cdef size_t n_words, stride, n_legal = 0
+        cdef Py_ssize_t n_rows
+        cdef uint32_t *words
+        cdef const uint32_t[::1] ids = as_ids(draft_tokens, "draft token id")
+        cdef Py_ssize_t n = ids.shape[0]
+        cdef const int32_t[::1] tree = None if parents is None else as_parents(parents, n)
+        cdef const int32_t *before = &tree[0] if parents is not None and n else NULL
+        rows = locate_rows(bitmask, &words, &n_rows, &n_words, &stride)
+        if row < 0 or n + 1 > n_rows - row:
+            raise _errors.RangeError(
+                f"{n} draft tokens need {n + 1} rows from row {row} on, of a batch of {n_rows}")
+        check(c.tokfsm_matcher_fill_draft(self._handle, first_id(ids), before, n,
+                                          words + <size_t>row * stride, n_words, stride,
+                                          read_budget(budget), NULL, &n_legal, &err), &err)
+        return n_legal
+
+    def forced_bytes(self, most=None):
+        cdef c.tokfsm_error err
+        cdef uint8_t *data
+        cdef size_t n_bytes
+        cdef size_t limit = SIZE_MAX if most is None else most
+        check(c.tokfsm_matcher_forced_bytes(self._handle, limit, &data, &n_bytes, &err), &err)
+        return take_bytes(data, n_bytes)
+
+    def forced_tokens(self, tokenizer, context=()):
+        from tokfsm.forced import forced_tokens
+        return forced_tokens(self, self._automaton.token_bytes, tokenizer, context)
+
+    def crossing_tokens(self, const uint8_t[::1] text not None, size_t n_ahead):
+        cdef c.tokfsm_error err
+        cdef const uint8_t *bytes = &text[0] if text.shape[0] else NULL
+        cdef size_t n = 256
+        cdef uint32_t[:, ::1] found
+        while True:
+            found = numpy.empty((2, n), numpy.uint32)
+            check(c.tokfsm_matcher_crossing(self._handle, bytes, text.shape[0], n_ahead, &found[0, 0],
+                                            &found[1, 0], found.shape[1], &n, &err), &err)
+            if <Py_ssize_t>n <= found.shape[1]:
+                return [(found[0, i], found[1, i]) for i in range(n)]
 
     def rollback(self, n_tokens):
         cdef c.tokfsm_error err

@@ -81,6 +81,8 @@ cdef extern from "tokfsm.h" nogil:
     uint32_t tokfsm_pack_vocab_size(const tokfsm_pack *pack) noexcept
     uint32_t tokfsm_pack_max_closes(const tokfsm_pack *pack) noexcept
     const uint8_t *tokfsm_pack_fingerprint(const tokfsm_pack *pack) noexcept
+    const uint8_t *tokfsm_pack_token(const tokfsm_pack *pack, uint32_t token_id,
+                                     size_t *n_bytes) noexcept
     tokfsm_status tokfsm_vocabulary_fingerprint(
         const uint8_t *blob, const uint64_t *offsets, uint32_t n_tokens, uint8_t *fingerprint,
         tokfsm_error *err) noexcept
@@ -174,6 +176,12 @@ cdef extern from "tokfsm.h" nogil:
                                       tokfsm_error *err) noexcept
     tokfsm_status tokfsm_matcher_accept(tokfsm_matcher *matcher, uint32_t token_id,
                                         int32_t *accepted, tokfsm_error *err) noexcept
+    tokfsm_status tokfsm_matcher_accept_all(tokfsm_matcher *matcher, const uint32_t *token_ids,
+                                            size_t n_ids, int32_t *accepted,
+                                            tokfsm_error *err) noexcept
+    tokfsm_status tokfsm_matcher_validate(tokfsm_matcher *matcher, const uint32_t *token_ids,
+                                          size_t n_ids, size_t *n_allowed,
+                                          tokfsm_error *err) noexcept
     tokfsm_status tokfsm_matcher_rollback(tokfsm_matcher *matcher, size_t n_tokens,
                                           tokfsm_error *err) noexcept
     uint32_t tokfsm_matcher_state(const tokfsm_matcher *matcher) noexcept
@@ -182,6 +190,17 @@ cdef extern from "tokfsm.h" nogil:
     tokfsm_status tokfsm_matcher_check_bytes(tokfsm_matcher *matcher, const uint8_t *bytes,
                                              size_t n_bytes, size_t *n_taken, int32_t *complete,
                                              uint32_t *allowed, tokfsm_error *err) noexcept
+    tokfsm_status tokfsm_matcher_fill_draft(
+        tokfsm_matcher *matcher, const uint32_t *token_ids, const int32_t *parents,
+        size_t n_tokens, uint32_t *words, size_t n_words, size_t stride, uint32_t budget,
+        int32_t *legal, size_t *n_legal, tokfsm_error *err) noexcept
+    tokfsm_status tokfsm_matcher_forced_bytes(tokfsm_matcher *matcher, size_t most,
+                                              uint8_t **bytes, size_t *n_bytes,
+                                              tokfsm_error *err) noexcept
+    tokfsm_status tokfsm_matcher_crossing(tokfsm_matcher *matcher, const uint8_t *text,
+                                          size_t n_text, size_t n_ahead, uint32_t *ids,
+                                          uint32_t *lengths, size_t capacity, size_t *n_found,
+                                          tokfsm_error *err) noexcept
     size_t tokfsm_matcher_n_accepted(const tokfsm_matcher *matcher) noexcept
 
     uint32_t TOKFSM_MASK_ROW

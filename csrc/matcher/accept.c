@@ -74,28 +74,28 @@ static tokfsm_status push(tokfsm_matcher *matcher, const tf_node *node,
     return TOKFSM_OK;
 }
 
-/* `before`: of the store. */
-static tokfsm_status accept(tokfsm_matcher *matcher, uint32_t id, const tf_arena_mark *before,
-                            int32_t *accepted, tokfsm_error *err)
+/*
+ * The place behind token `id`, what it takes in the arena; *taken: whether it is accepted. Of the
+ * store, `before` is where it stood before the token; NULL for scratch memory.
+ */
+static tokfsm_status advance(tokfsm_matcher *matcher, tf_arena *arena, const tf_node *from,
+                             uint32_t id, const tf_arena_mark *before, tf_node *to, bool *taken,
+                             tokfsm_error *err)
 {
     tf_machine *machine = matcher->automaton->machine;
     const tokfsm_pack *pack = machine->pack;
-    const tf_node *at = matcher->at;
-    *accepted = 0;
+    *taken = false;
     if (id >= pack->vocab_size) {
         if (id < matcher->padded)
             return TOKFSM_OK;
         return tf_fail(err, TOKFSM_E_RANGE, "token id %u is outside the vocabulary of %u ids", id,
                        pack->vocab_size);
     }
-    if (at->stopped)
+    if (from->stopped)
         return TOKFSM_OK;
     if (tf_matcher_stops(matcher, id)) {
-        if (!tf_is_complete(&at->c))
-            return TOKFSM_OK;
-        const tf_node end = {at->c, at->n_accepted + 1, 1, 1};
-        TF_TRY(push(matcher, &end, before, err));
-        *accepted = 1;
+        *taken = tf_is_complete(&from->c);
+        *to = (tf_node){from->c, from->n_accepted + 1, 1, 1};
         return TOKFSM_OK;
     }
     uint32_t n;
@@ -105,20 +105,50 @@ static tokfsm_status accept(tokfsm_matcher *matcher, uint32_t id, const tf_arena
     tf_budget budget;
     tf_budget_init(&budget, &machine->limits, NULL);
     tokfsm_error local;
-    tf_run run = {.m = machine, .arena = &matcher->store->arena,
+    tf_run run = {.m = machine, .arena = arena,
                   .call = {&budget, err == NULL ? &local : err, TOKFSM_OK}};
-    tf_node next = {at->c, at->n_accepted + 1, 0, 0};
-    if (!tf_step_text(&run, &next.c, bytes, n))
+    *to = (tf_node){from->c, from->n_accepted + 1, 0, 0};
+    if (!tf_step_text(&run, &to->c, bytes, n))
         return run.call.status;
-    if (!tf_is_live(&run, &next.c))
+    if (!tf_is_live(&run, &to->c))
         return run.call.status;
-    if (next.c.text != at->c.text && next.c.text != NULL)
-        join_text(matcher, &next.c, before);
-    next.final = is_final(matcher, &run, &next.c);
+    if (before != NULL && to->c.text != from->c.text && to->c.text != NULL)
+        join_text(matcher, &to->c, before);
+    to->final = is_final(matcher, &run, &to->c);
     TF_TRY(run.call.status);
-    TF_TRY(push(matcher, &next, before, err));
-    *accepted = 1;
+    *taken = true;
     return TOKFSM_OK;
+}
+
+tokfsm_status tf_matcher_next(tokfsm_matcher *matcher, tf_arena *arena, const tf_node *from,
+                              uint32_t id, const tf_node **to, tokfsm_error *err)
+{
+    tf_node next;
+    bool taken;
+    *to = NULL;
+    TF_TRY(advance(matcher, arena, from, id, NULL, &next, &taken, err));
+    if (!taken)
+        return TOKFSM_OK;
+    tf_node *kept = tf_arena_take(arena, sizeof *kept);
+    if (kept == NULL)
+        return tf_fail(err, TOKFSM_E_NOMEM, "no memory for a token");
+    *kept = next;
+    *to = kept;
+    return TOKFSM_OK;
+}
+
+/* Move by a token; what a refused one made is given back. */
+static tokfsm_status accept(tokfsm_matcher *matcher, uint32_t id, bool *taken, tokfsm_error *err)
+{
+    tf_arena *store = &matcher->store->arena;
+    tf_arena_mark before = tf_arena_here(store);
+    tf_node next;
+    tokfsm_status status = advance(matcher, store, matcher->at, id, &before, &next, taken, err);
+    if (status == TOKFSM_OK && *taken)
+        status = push(matcher, &next, &before, err);
+    if (status != TOKFSM_OK || !*taken)
+        tf_arena_back(store, before);
+    return status;
 }
 
 tokfsm_status tokfsm_matcher_accept(tokfsm_matcher *matcher, uint32_t token_id, int32_t *accepted,
@@ -127,11 +157,48 @@ tokfsm_status tokfsm_matcher_accept(tokfsm_matcher *matcher, uint32_t token_id, 
     if (accepted == NULL)
         return tf_fail(err, TOKFSM_E_ARGUMENT, "accepted is NULL");
     TF_TRY(tf_matcher_enter(matcher, err));
-    int32_t taken = 0;
+    bool taken = false;
+    tokfsm_status status = accept(matcher, token_id, &taken, err);
+    tf_matcher_leave(matcher);
+    if (status == TOKFSM_OK)
+        *accepted = taken;
+    return status;
+}
+
+/* As if the last n tokens had not come; nothing was compacted since. */
+static void take_back(tokfsm_matcher *matcher, size_t n, uint32_t floor, tf_arena_mark before)
+{
+    tf_node to = *matcher->at;
+    char *next = before.next;
+    for (size_t i = 0; i < n; i++)
+        tf_history_pop(&matcher->history, &matcher->allocator, &to, &next);
+    matcher->floor = floor;
+    tf_matcher_move(matcher, &to);
+    tf_arena_back(&matcher->store->arena, before);
+}
+
+tokfsm_status tokfsm_matcher_accept_all(tokfsm_matcher *matcher, const uint32_t *token_ids,
+                                        size_t n_ids, int32_t *accepted, tokfsm_error *err)
+{
+    if (accepted == NULL || (token_ids == NULL && n_ids > 0))
+        return tf_fail(err, TOKFSM_E_ARGUMENT, "an argument is NULL");
+    TF_TRY(tf_matcher_enter(matcher, err));
     tf_arena_mark before = tf_arena_here(&matcher->store->arena);
-    tokfsm_status status = accept(matcher, token_id, &before, &taken, err);
-    if (status != TOKFSM_OK || !taken)
-        tf_arena_back(&matcher->store->arena, before); /* what a refused token made */
+    const uint32_t floor = matcher->floor;
+    const size_t held_most = matcher->held_most;
+    matcher->held_most = SIZE_MAX; /* so that all of them can be taken back */
+    tokfsm_status status = TOKFSM_OK;
+    bool taken = true;
+    size_t n = 0;
+    while (n < n_ids && status == TOKFSM_OK && taken) {
+        status = accept(matcher, token_ids[n], &taken, err);
+        n += status == TOKFSM_OK && taken;
+    }
+    if (n < n_ids)
+        take_back(matcher, n, floor, before);
+    matcher->held_most = held_most;
+    if (matcher->store->arena.n_bytes + matcher->history.n_bytes > held_most)
+        tf_matcher_compact(matcher);
     tf_matcher_leave(matcher);
     if (status == TOKFSM_OK)
         *accepted = taken;

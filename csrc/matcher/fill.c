@@ -11,8 +11,8 @@ void tf_scratch_begin(tf_scratch_run *s, tokfsm_matcher *matcher, tokfsm_error *
                       .call = {&s->budget, err == NULL ? &s->local : err, TOKFSM_OK}};
 }
 
-/* A narrow row may only cut ids that are never allowed. */
-static tokfsm_status check_width(const tokfsm_matcher *matcher, size_t n_words, tokfsm_error *err)
+tokfsm_status tf_matcher_check_width(const tokfsm_matcher *matcher, size_t n_words,
+                                     tokfsm_error *err)
 {
     const tokfsm_pack *pack = matcher->automaton->pack;
     for (uint32_t id = n_words < pack->n_words ? (uint32_t)n_words * 32 : pack->vocab_size;
@@ -25,34 +25,22 @@ static tokfsm_status check_width(const tokfsm_matcher *matcher, size_t n_words, 
     return TOKFSM_OK;
 }
 
-static tokfsm_status check_budget(const tokfsm_matcher *matcher, tf_run *run, uint32_t budget,
-                                  tokfsm_error *err)
+tokfsm_status tf_matcher_check_budget(const tokfsm_matcher *matcher, tf_run *run,
+                                      const tf_node *at, uint32_t budget, tokfsm_error *err)
 {
     if (matcher->stop_has_bytes)
         return tf_fail(err, TOKFSM_E_ARGUMENT,
                        "a budget needs stop tokens that have no bytes or are in the vocabulary's "
                        "stop set");
-    uint32_t bound = tf_bound(run, &matcher->at->c);
+    uint32_t bound = tf_bound(run, &at->c);
     if (run->call.status == TOKFSM_OK && bound > budget)
         return tf_fail(err, TOKFSM_E_BUDGET,
                        "a budget of %u tokens is below the completion bound of %u", budget, bound);
     return run->call.status;
 }
 
-/* A row of the pack's width in the matcher's scratch memory, for what cannot be written into
-   the caller's at once; NULL: no memory. */
-static uint32_t *scratch_row(tokfsm_matcher *matcher, tokfsm_error *err)
+static void write_stops(const tokfsm_matcher *matcher, bool complete, uint32_t *row)
 {
-    uint32_t *row = tf_arena_take(&matcher->scratch,
-                                  matcher->automaton->pack->n_words * sizeof *row);
-    if (row == NULL)
-        tf_fail(err, TOKFSM_E_NOMEM, "no memory for a row");
-    return row;
-}
-
-static void write_stops(const tokfsm_matcher *matcher, uint32_t *row)
-{
-    bool complete = tf_is_complete(&matcher->at->c);
     for (size_t i = 0; i < matcher->n_stop_ids; i++) {
         tf_clear(row, matcher->stop_ids[i]);
         if (complete)
@@ -60,38 +48,74 @@ static void write_stops(const tokfsm_matcher *matcher, uint32_t *row)
     }
 }
 
+static inline tokfsm_status make(tokfsm_matcher *matcher, tf_run *run, const tf_node *at,
+                                 size_t n_words, uint32_t budget, tf_made_mask *made,
+                                 tokfsm_error *err)
+{
+    const tokfsm_pack *pack = matcher->automaton->pack;
+    bool limited = budget != TOKFSM_UNBOUNDED && !at->stopped;
+    made->row = NULL;
+    made->complete = tf_is_complete(&at->c);
+    if (at->stopped)
+        memset(&made->edits, 0, sizeof made->edits);
+    else if (limited)
+        TF_TRY(tf_matcher_check_budget(matcher, run, at, budget, err));
+    if (!at->stopped && !tf_mask(run, &at->c, &made->edits))
+        return run->call.status;
+    if (n_words >= pack->n_words && !limited)
+        return TOKFSM_OK;
+    made->row = tf_arena_take(run->arena, pack->n_words * sizeof *made->row);
+    if (made->row == NULL)
+        return tf_fail(err, TOKFSM_E_NOMEM, "no memory for a row");
+    tf_edits_apply(&made->edits, made->row, pack->n_words);
+    if (limited && !tf_mask_budget(run, &at->c, &made->edits, made->row, budget))
+        return run->call.status;
+    write_stops(matcher, made->complete, made->row);
+    return TOKFSM_OK;
+}
+
+static inline void write(const tokfsm_matcher *matcher, const tf_made_mask *made, uint32_t *words,
+                         size_t n_words)
+{
+    size_t most = matcher->automaton->pack->n_words;
+    size_t shared = n_words < most ? n_words : most;
+    if (made->row == NULL) {
+        tf_edits_apply(&made->edits, words, shared);
+        write_stops(matcher, made->complete, words);
+    } else {
+        memcpy(words, made->row, shared * sizeof *words);
+    }
+    memset(words + shared, 0, (n_words - shared) * sizeof *words);
+}
+
+tokfsm_status tf_matcher_make(tokfsm_matcher *matcher, tf_run *run, const tf_node *at,
+                              size_t n_words, uint32_t budget, tf_made_mask *made,
+                              tokfsm_error *err)
+{
+    return make(matcher, run, at, n_words, budget, made, err);
+}
+
+void tf_matcher_write(const tokfsm_matcher *matcher, const tf_made_mask *made, uint32_t *words,
+                      size_t n_words)
+{
+    write(matcher, made, words, n_words);
+}
+
+void tf_matcher_note_width(tokfsm_matcher *matcher, size_t n_words)
+{
+    if (n_words > matcher->automaton->pack->n_words && n_words * 32 > matcher->padded)
+        matcher->padded = n_words > UINT32_MAX / 32 ? UINT32_MAX : (uint32_t)n_words * 32;
+}
+
 /* All that can fail comes before the first write to `words`. */
 static tokfsm_status fill(tokfsm_matcher *matcher, uint32_t *words, size_t n_words,
                           uint32_t budget, tokfsm_error *err)
 {
-    const tokfsm_pack *pack = matcher->automaton->pack;
-    const tf_node *at = matcher->at;
     tf_scratch_run s;
-    tf_edits edits;
+    tf_made_mask made;
     tf_scratch_begin(&s, matcher, err);
-    if (at->stopped)
-        memset(&edits, 0, sizeof edits);
-    else if (budget != TOKFSM_UNBOUNDED)
-        TF_TRY(check_budget(matcher, &s.run, budget, err));
-    if (!at->stopped && !tf_mask(&s.run, &at->c, &edits))
-        return s.run.call.status;
-    if (n_words >= pack->n_words && (budget == TOKFSM_UNBOUNDED || at->stopped)) {
-        tf_edits_apply(&edits, words, pack->n_words);
-        memset(words + pack->n_words, 0, (n_words - pack->n_words) * sizeof *words);
-        write_stops(matcher, words);
-        return TOKFSM_OK;
-    }
-    uint32_t *row = scratch_row(matcher, err);
-    if (row == NULL)
-        return TOKFSM_E_NOMEM;
-    tf_edits_apply(&edits, row, pack->n_words);
-    if (budget != TOKFSM_UNBOUNDED && !at->stopped && 
-        !tf_mask_budget(&s.run, &at->c, &edits, row, budget))
-        return s.run.call.status;
-    write_stops(matcher, row);
-    size_t shared = n_words < pack->n_words ? n_words : pack->n_words;
-    memcpy(words, row, shared * sizeof *words);
-    memset(words + shared, 0, (n_words - shared) * sizeof *words);
+    TF_TRY(make(matcher, &s.run, matcher->at, n_words, budget, &made, err));
+    write(matcher, &made, words, n_words);
     return TOKFSM_OK;
 }
 
@@ -109,10 +133,9 @@ tokfsm_status tf_matcher_fill(tokfsm_matcher *matcher, uint32_t *words, size_t n
 {
     const tokfsm_pack *pack = matcher->automaton->pack;
     if (n_words < pack->n_words)
-        TF_TRY(check_width(matcher, n_words, err));
+        TF_TRY(tf_matcher_check_width(matcher, n_words, err));
     TF_TRY(fill(matcher, words, n_words, budget, err));
-    if (n_words > pack->n_words && n_words * 32 > matcher->padded)
-        matcher->padded = n_words > UINT32_MAX / 32 ? UINT32_MAX : (uint32_t)n_words * 32;
+    tf_matcher_note_width(matcher, n_words);
     if (need_apply != NULL)
         *need_apply = n_words < pack->n_words || !all_allowed(words, pack->vocab_size);
     return TOKFSM_OK;

@@ -93,4 +93,31 @@ static inline bool tf_matcher_stops(const tokfsm_matcher *matcher, uint32_t id)
 tokfsm_status tf_matcher_fill(tokfsm_matcher *matcher, uint32_t *words, size_t n_words,
                               uint32_t budget, int32_t *need_apply, tokfsm_error *err);
 
+/*
+ * The place behind token `id` after `from`, in the arena; *to is NULL where it is refused. The
+ * matcher does not move.
+ */
+tokfsm_status tf_matcher_next(tokfsm_matcher *matcher, tf_arena *arena, const tf_node *from,
+                              uint32_t id, const tf_node **to, tokfsm_error *err);
+
+/* A mask for rows of one width: all that can fail is behind it, and nothing is written yet. */
+typedef struct tf_made_mask {
+    tf_edits edits;
+    uint32_t *row; /* of the pack's width, stop tokens included; NULL: edits alone */
+    bool complete;
+} tf_made_mask;
+tokfsm_status tf_matcher_make(tokfsm_matcher *matcher, tf_run *run, const tf_node *at,
+                              size_t n_words, uint32_t budget, tf_made_mask *made,
+                              tokfsm_error *err);
+void tf_matcher_write(const tokfsm_matcher *matcher, const tf_made_mask *made, uint32_t *words,
+                      size_t n_words);
+/* A narrow row may only cut ids that are never allowed. */
+tokfsm_status tf_matcher_check_width(const tokfsm_matcher *matcher, size_t n_words,
+                                     tokfsm_error *err);
+/* Ids in the padding of rows of this width are refused from here on, not errors. */
+void tf_matcher_note_width(tokfsm_matcher *matcher, size_t n_words);
+/* E_BUDGET where the bound at `at` is greater. */
+tokfsm_status tf_matcher_check_budget(const tokfsm_matcher *matcher, tf_run *run,
+                                      const tf_node *at, uint32_t budget, tokfsm_error *err);
+
 #endif

@@ -535,3 +535,12 @@ uint32_t tokfsm_pack_vocab_size(const tokfsm_pack *pack) { return pack->vocab_si
 uint32_t tokfsm_pack_max_closes(const tokfsm_pack *pack) { return pack->max_closes; }
 
 const uint8_t *tokfsm_pack_fingerprint(const tokfsm_pack *pack) { return pack->fingerprint; }
+
+const uint8_t *tokfsm_pack_token(const tokfsm_pack *pack, uint32_t token_id, size_t *n_bytes)
+{
+    uint32_t n = 0;
+    const uint8_t *bytes =
+        token_id < pack->vocab_size ? tf_pack_token(pack, token_id, &n) : pack->bytes;
+    *n_bytes = n;
+    return bytes;
+}

@@ -231,6 +231,36 @@ static int all_are(const uint32_t *row, uint32_t n, uint32_t word)
     return 1;
 }
 
+/* The next tokens as a draft, at once, and what is forced; the matcher is where it was. */
+static void drafts(meter *meter_, tokfsm_matcher *m, const record *r, uint32_t step)
+{
+    uint32_t rows[3][MAX_WORDS], ids[16], lengths[16];
+    uint32_t n_draft = r->n_steps - step < 2 ? r->n_steps - step : 2;
+    size_t n_legal = 77, n_allowed = 77, n_forced = 77, n_crossing = 77;
+    size_t at = tokfsm_matcher_n_accepted(m);
+    int32_t accepted = 7;
+    uint8_t *forced = NULL;
+    tokfsm_allocator a = {metered_allocate, metered_release, meter_};
+    memset(rows, 0x5A, sizeof rows);
+    FILL(tokfsm_matcher_fill_draft(m, &r->token[step], NULL, n_draft, rows[0], r->n_words, MAX_WORDS,
+                                   TOKFSM_UNBOUNDED, NULL, &n_legal, NULL),
+         all_are(rows[0], 3 * MAX_WORDS, 0x5A5A5A5Au) && n_legal == 77);
+    CHECK(n_legal == n_draft);
+    for (uint32_t i = 0; i <= n_draft; i++)
+        CHECK(memcmp(rows[i], r->mask[step + i], r->n_words * sizeof **rows) == 0);
+    FILL(tokfsm_matcher_validate(m, &r->token[step], n_draft, &n_allowed, NULL), n_allowed == 77);
+    CHECK(n_allowed == n_draft);
+    FILL(tokfsm_matcher_forced_bytes(m, 100, &forced, &n_forced, NULL), forced == NULL && n_forced == 77);
+    CHECK(n_forced <= 100);
+    FILL(tokfsm_matcher_crossing(m, forced, n_forced, n_forced, ids, lengths, 16, &n_crossing, NULL),
+         n_crossing == 77);
+    tokfsm_bytes_free(&a, forced);
+    FILL(tokfsm_matcher_accept_all(m, &r->token[step], n_draft, &accepted, NULL),
+         accepted == 7 && tokfsm_matcher_n_accepted(m) == at);
+    CHECK(accepted == 1 && tokfsm_matcher_n_accepted(m) == at + n_draft);
+    CHECK(tokfsm_matcher_rollback(m, n_draft, NULL) == TOKFSM_OK);
+}
+
 static void walk(meter *meter_, tokfsm_automaton *automaton, const record *r)
 {
     tokfsm_matcher *m = NULL, *copy = NULL;
@@ -254,6 +284,8 @@ static void walk(meter *meter_, tokfsm_automaton *automaton, const record *r)
             break;
         AGAIN(tokfsm_matcher_check_bytes(m, (const uint8_t *)"{\"q\\u00e9\":1", 12, &taken, &whole, allowed, NULL),
               taken == 77 && whole == 7);
+        if (step % 4 == 1)
+            drafts(meter_, m, r, step);
         if (step % 5 == 2) {
             AGAIN(tokfsm_matcher_fork(m, &copy, NULL), copy == NULL);
             if (copy != NULL) {

@@ -480,6 +480,8 @@ def test_check_bad_input(files: dict[str, str], capsys: pytest.CaptureFixture[st
     (["--schema", "@-", "--prompt", "-"], "standard input"),
     (["--schema", "{}", "--prompt", "x", "--model", "none.gguf"], "none.gguf"),
     (["--schema", "{}", "--prompt", "x", "--model", "."], "."),
+    (["--schema", "{}", "--prompt", "x", "--runtime", "ollama"], "invalid choice: 'ollama'"),
+    (["--schema", "{}", "--prompt", "x", "--runtime", "llama-cpp", "--keep-going"], "--keep-going goes with"),
 ])
 def test_generate_bad_arguments(argv: list[str], words: str, capsys: pytest.CaptureFixture[str],
                                 monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,8 +38,11 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--system", metavar="text", help="system message (default: the model's own)")
     parser.add_argument("--raw", action="store_true",
                         help="the prompt is in the model's own format, control tokens included")
+    parser.add_argument("--runtime", choices=("mlx", "transformers", "llama-cpp"), default="mlx",
+                        help="what runs the model (default: mlx)")
     parser.add_argument("--model", default="smollm2", metavar="name",
-                        help="smollm2, or a .gguf file of the Llama architecture (default: smollm2)")
+                        help="smollm2, or a file: for mlx a .gguf of the Llama architecture, for transformers a model "
+                             "directory or .gguf, for llama-cpp a .gguf (default: smollm2)")
     parser.add_argument("--tokens", type=_tokens, default=256, metavar="n",
                         help="budget that the value is always completed in (default: 256)")
     parser.add_argument("--temperature", type=_temperature, default=0.0, metavar="t",
@@ -59,12 +62,14 @@ def run(args: argparse.Namespace) -> int:
         raise BadInput("an artifact has its language options in it; they go with --schema")
     if args.raw and args.system is not None:
         raise BadInput("--system does not go with --raw")
+    if args.keep_going and args.runtime != "mlx":
+        raise BadInput("--keep-going goes with --runtime mlx")
     inputs = Inputs()
     schema = None if args.schema is None else _schema(args.schema, inputs)
     prompt = (_text(inputs.read("-", "prompt"), "prompt") if args.prompt == "-" else args.prompt)
 
-    from tokfsm.integrations.mlx_gguf import find_model, load_model
-    from tokfsm.integrations.mlx_sampling import generate
+    from tokfsm.integrations.mlx_gguf import find_model
+    from tokfsm.integrations.writers import open_writer
 
     with Progress(_STEPS) as progress:
         path = find_model(args.model)
@@ -81,17 +86,18 @@ def run(args: argparse.Namespace) -> int:
                 raise tokfsm.VocabularyMismatchError(
                     f"{args.artifact}: compiled for another tokenizer than that of {path}")
         # MLX keeps to the thread that made its arrays.
-        model = load_model(path)
+        writer = open_writer(args.runtime, path)
 
-    ids = model.encoder.encode_raw(prompt) if args.raw else model.encoder.chat(prompt, args.system)
-    if len(ids) + args.tokens > model.context:
-        raise BadInput(f"a prompt of {len(ids)} tokens and {args.tokens} more: the model takes {model.context}")
+    ids = writer.encode(prompt, args.system, args.raw)
+    if len(ids) + args.tokens > writer.context:
+        raise BadInput(f"a prompt of {len(ids)} tokens and {args.tokens} more: the model takes {writer.context}")
 
     out = sys.stdout.buffer
     begin = time.perf_counter()
     first, n_tokens = begin, 0
-    for token in generate(model, ids, automaton, max_tokens=args.tokens, temperature=args.temperature,
-                          seed=args.seed, stop_token_ids=vocab.stop_token_ids, keep_going=args.keep_going):
+    more: Any = {"keep_going": True} if args.keep_going else {}
+    for token in writer.write(ids, automaton, max_tokens=args.tokens, temperature=args.temperature, seed=args.seed,
+                              **more):
         out.write(vocab.token_bytes(token) or b"")
         out.flush()
         n_tokens += 1

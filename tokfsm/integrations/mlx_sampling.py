@@ -1,9 +1,6 @@
 """An MLX model + an automaton -> token ids, the value always completed.
 
-One token a step: fill the mask for the budget that is left, add it to the logits,
-choose, accept. The mask goes to MLX as its packed bytes (a 32nd of the logits) and
-becomes a row of 0 and -infinity by a look-up, byte -> 8 terms, which is the fastest
-form of those measured on the CPU, and made of ordinary operations only.
+One token a step: fill the mask for the budget that is left, apply it, choose, accept.
 
 Invariant: under the mask, n tokens are left and the value can be completed in n; so a
 limit never cuts it.
@@ -18,6 +15,8 @@ import numpy as np
 
 import tokfsm
 from tokfsm.errors import InternalError
+
+from .mlx_logits import apply_token_bitmask
 
 if TYPE_CHECKING:
     from .mlx_gguf import GgufModel
@@ -54,8 +53,6 @@ def generate(
     tokfsm.BudgetError
         `max_tokens` is less than the value needs; before any token.
     """
-    import mlx.core as mx
-
     stops = frozenset(stop_token_ids or (automaton.stop_token_ids if automaton else ()))
     matcher = automaton.matcher(stop_token_ids=sorted(stops)) if automaton is not None else None
     if matcher is not None and max_tokens < matcher.min_tokens:
@@ -63,8 +60,7 @@ def generate(
             f"{max_tokens} tokens are too few: a value is sure to fit in {matcher.min_tokens}")
     choose = _chooser(temperature, seed)
     bitmask = tokfsm.allocate_token_bitmask(1, model.logits_width)
-    row = np.asarray(bitmask)[0].view(np.uint8)
-    terms = mx.array(_terms())
+    row = np.asarray(bitmask)[0]
     session = model.session()
     unread: Sequence[int] = prompt
 
@@ -78,7 +74,7 @@ def generate(
                 matcher, needs_mask = None, False
         logits = session.feed(unread)
         if needs_mask:
-            logits = logits + terms[mx.array(row)].reshape(-1)[: logits.size]
+            logits = apply_token_bitmask(logits, row)
         token = choose(logits)
         if token in stops:
             return
@@ -86,12 +82,6 @@ def generate(
             raise InternalError(f"token {token} was allowed and then refused")
         yield token
         unread = (token,)
-
-
-def _terms() -> Any:
-    """float32 [256, 8]: what the eight bits of a mask byte add to eight logits."""
-    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
-    return np.where(bits == 1, np.float32(0), np.float32(-np.inf))
 
 
 def _only(row: Any, ids: Collection[int]) -> bool:
