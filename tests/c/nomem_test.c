@@ -320,7 +320,8 @@ static void live(meter *meter_, const scene *s, tokfsm_pack *pack, const record 
     tokfsm_automaton *automaton = NULL, *opened = NULL;
     uint8_t *bytes = NULL;
     size_t n_bytes = 77;
-    AGAIN(compile(s, pack, &a, NULL, NULL, &automaton), automaton == NULL);
+    /* Masks that compile makes need not be kept. */
+    FILL(compile(s, pack, &a, NULL, NULL, &automaton), automaton == NULL);
     if (automaton == NULL)
         return;
     if (ahead)
