@@ -8,7 +8,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 ARGS   ?=
-CORE   := setup.py pyproject.toml $(shell find csrc -name '*.[ch]') $(wildcard tokfsm/*.pyx tokfsm/*.pxd)
+CORE   := setup.py pyproject.toml $(shell find csrc -name '*.[ch]') $(wildcard tokfsm/*.pyx tokfsm/*.pxi tokfsm/*.pxd)
 STRICT := -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wmissing-prototypes -Werror
 
 .PHONY: build demo test test-mlx-lm test-transformers test-llama-cpp lint clean

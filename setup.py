@@ -33,7 +33,8 @@ SOURCES = {
              "explore hopeless kinds literals name_classes names negate negate_unevaluated number_facts "
              "number_states numbers obligations patterns prune satisfiable strings unevaluated values witnesses",
     "artifact": "open read_content read_machine write write_content",
-    "matcher": "accept draft fill forced matcher row",
+    "matcher": "accept batch draft fill forced mask_view matcher row workers",
+    "logits": "apply kernels kernels_avx2 kernels_avx512 kernels_neon",
     "": "api_compile api_runtime",
 }
 NOT_SHIPPED = ("oracle", "fuzz")
@@ -58,7 +59,7 @@ def flags() -> tuple[list[str], list[str], list[tuple[str, str | None]]]:
         macros.append(("TOKFSM_CHECKS", "1"))
     if sys.platform == "win32":
         return ["/std:c11", "/experimental:c11atomics", "/O2", "/utf-8"], [], macros
-    compile_flags, link_flags = ["-std=c11", "-O3", "-fvisibility=hidden"], []
+    compile_flags, link_flags = ["-std=c11", "-O3", "-fvisibility=hidden", "-pthread"], ["-pthread"]
     sanitize = os.environ.get("TOKFSM_SANITIZE", "")
     if sanitize:
         switch = f"-fsanitize={sanitize}"

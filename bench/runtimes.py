@@ -112,7 +112,7 @@ class Transformers:
 
             info = xgrammar.TokenizerInfo.from_huggingface(self.tokenizer, vocab_size=self.model.config.vocab_size)
             compiler = xgrammar.GrammarCompiler(info)
-            self.native[f"xgrammar {xgrammar.__version__}"] = lambda schema: xgrammar.contrib.hf.LogitsProcessor(
+            self.native[f"xgrammar {importlib.metadata.version('xgrammar')}"] = lambda schema: xgrammar.contrib.hf.LogitsProcessor(
                 compiler.compile_json_schema(json.dumps(schema), strict_mode=False))
         except ImportError:
             pass

@@ -394,15 +394,131 @@ TOKFSM_API tokfsm_status tokfsm_matcher_crossing(tokfsm_matcher *matcher, const 
 /** Tokens accepted since the start (those that rollback could undo, at most). */
 TOKFSM_API size_t tokfsm_matcher_n_accepted(const tokfsm_matcher *matcher);
 
-/* ---- rows ---- */
+/* ---- the mask itself, where a row need not be written ---- */
+
+#define TOKFSM_MASK_ROW 0u   /* `base` is the mask; no steps */
+#define TOKFSM_MASK_IDS 1u   /* no base; one TOKFSM_STEP_SET_IDS, or no step: nothing is allowed */
+#define TOKFSM_MASK_EDITS 2u /* `base`, NULL for zeros, and then each step in order */
+
+#define TOKFSM_STEP_SET_IDS 0u   /* set the bits of the ids at[0 .. n) */
+#define TOKFSM_STEP_CLEAR_IDS 1u /* clear them */
+#define TOKFSM_STEP_SET_WORDS 2u /* row[at[i]] |= bits[i], i < n */
+#define TOKFSM_STEP_AND_ROW 3u   /* row[i] &= bits[i], i < n, the whole row */
+
+typedef struct tokfsm_mask_step {
+    uint32_t op; /* TOKFSM_STEP_* */
+    uint32_t n;
+    const uint32_t *at; /* ids in no order, an id perhaps twice; NULL where `bits` is a row */
+    const uint32_t *bits;
+} tokfsm_mask_step;
+
+typedef struct tokfsm_mask_view {
+    uint32_t kind;    /* TOKFSM_MASK_* */
+    uint32_t n_words; /* of the base and of the row that the steps speak of */
+    uint32_t n_steps;
+    uint32_t lasting; /* 1: all lives as long as automaton and matcher; 0: see below */
+    const uint32_t *base;
+    tokfsm_mask_step steps[32];
+} tokfsm_mask_view;
 
 /**
- * Set logits[i * stride] to -infinity wherever bit i of words is 0; past the row's
- * width all are set. `stride` counts floats.
+ * What tokfsm_matcher_fill would write, as it lies in memory: nothing is copied. The memory is
+ * read-only and shared by all matchers of the automaton. Unless `lasting`, the steps end with the
+ * next call on this matcher; the base never does while the automaton lives.
+ *
+ * @return as tokfsm_matcher_fill without a budget; *view is untouched on failure.
+ *
+ * One owner at a time for the call; what it gave may be read by any thread.
  */
+TOKFSM_API tokfsm_status tokfsm_matcher_mask_view(tokfsm_matcher *matcher, tokfsm_mask_view *view,
+                                                  tokfsm_error *err);
+
+/* ---- batches ---- */
+
+typedef struct tokfsm_workers tokfsm_workers;
+
+/**
+ * Threads that help tokfsm_fill_batch; they sleep in between. Shared by threads: several batches
+ * may run at once. A child made by fork() has none of them (its batches run on the caller's
+ * thread, and it may free the handle). On Windows there are none.
+ *
+ * @param n_threads helpers, beside the threads that call.
+ * @param workers   owned: tokfsm_workers_free, with no batch in progress.
+ * @return TOKFSM_OK; or E_NOMEM, E_LIMIT where the system starts no more threads.
+ */
+TOKFSM_API tokfsm_status tokfsm_workers_new(uint32_t n_threads, const tokfsm_allocator *allocator,
+                                            tokfsm_workers **workers, tokfsm_error *err);
+TOKFSM_API void tokfsm_workers_free(tokfsm_workers *workers);
+/** Helpers that this process has. */
+TOKFSM_API uint32_t tokfsm_workers_count(const tokfsm_workers *workers);
+
+/**
+ * Fill one row for each matcher: matcher i writes the row rows[i], or row i.
+ *
+ * @param words      row r begins at words + r * row_words and gets n_words words, as in
+ *                   tokfsm_matcher_fill. Borrowed.
+ * @param rows       NULL, or n_matchers different rows below n_rows.
+ * @param budgets    NULL, or one for each matcher.
+ * @param workers    NULL: all on the caller's thread. So is a batch of few rows, unless it takes
+ *                   longer than waking threads.
+ * @param n_threads  threads to use at most, the caller's included.
+ * @param need_apply may be NULL; 0 where no row needs to be applied.
+ * @return TOKFSM_OK; or what tokfsm_matcher_fill returns, of the failing matcher that comes first
+ *         in the batch: `where` is its place, the message says it too, its row is untouched, the
+ *         others are written. E_BUSY also for a matcher that is there twice, E_RANGE for a row
+ *         that is: then, and where an argument is wrong, nothing is written.
+ *
+ * Matchers may share automata and be forks of one another.
+ */
+TOKFSM_API tokfsm_status tokfsm_fill_batch(tokfsm_matcher *const *matchers, size_t n_matchers,
+                                           uint32_t *words, size_t n_rows, size_t n_words,
+                                           size_t row_words, const uint32_t *rows,
+                                           const uint32_t *budgets, tokfsm_workers *workers,
+                                           uint32_t n_threads, int32_t *need_apply,
+                                           tokfsm_error *err);
+
+/* ---- rows ---- */
+
+#define TOKFSM_F16 0u
+#define TOKFSM_BF16 1u
+#define TOKFSM_F32 2u
+#define TOKFSM_F64 3u
+
+/* Logits as they lie: element j of row i is at data + i * row_stride + j * stride, in bytes,
+   aligned or not. A column of structs has the struct's size for a stride (llama.cpp: 12). */
+typedef struct tokfsm_logits {
+    void *data;
+    uint32_t type; /* TOKFSM_F16, _BF16, _F32, _F64 */
+    uint32_t reserved;
+    size_t n_rows;
+    size_t n_logits; /* of a row */
+    ptrdiff_t stride;
+    ptrdiff_t row_stride;
+} tokfsm_logits;
+
+/**
+ * Set to -infinity each logit whose bit is 0. The others keep their bits, NaN too. Logits past
+ * the row's width are refused. A row of zeros (a matcher that has ended and has no stop token)
+ * leaves none.
+ *
+ * @param words     row i begins at words + i * row_words; n_words of it count. Borrowed.
+ * @param indices   NULL: row i of `words` for each row i of the logits; else for these rows alone
+ *                  (row indices[k] of both), in any order. Borrowed.
+ * @return TOKFSM_OK; or E_ARGUMENT, E_RANGE (where: place in `indices`), nothing written.
+ *
+ * Reads and writes nothing but these rows: calls on different rows need no order among threads.
+ */
+TOKFSM_API tokfsm_status tokfsm_rows_apply(const uint32_t *words, size_t n_words,
+                                           size_t row_words, const tokfsm_logits *logits,
+                                           const uint32_t *indices, size_t n_indices,
+                                           tokfsm_error *err);
+/** The same for one row of floats; `stride` counts floats. */
 TOKFSM_API tokfsm_status tokfsm_row_apply_f32(const uint32_t *words, size_t n_words,
                                               float *logits, size_t n_logits,
                                               size_t stride, tokfsm_error *err);
+/** Instructions that tokfsm_rows_apply uses on this processor: "avx512", "avx2", "neon" or
+    "portable"; a static string. */
+TOKFSM_API const char *tokfsm_apply_kernel(void);
 TOKFSM_API uint32_t tokfsm_row_count(const uint32_t *words, size_t n_words);
 
 #ifdef __cplusplus

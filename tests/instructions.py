@@ -68,7 +68,7 @@ def build(folder: Path) -> Path:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(one, sources))
     program = folder / "hot_path"
-    subprocess.run([cc, *objects, "-lm", "-o", str(program)], check=True)
+    subprocess.run([cc, *objects, "-lm", "-pthread", "-o", str(program)], check=True)
     return program
 
 

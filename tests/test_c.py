@@ -38,15 +38,17 @@ def sources(*stages: str) -> list[Path]:
                   if not path.stem.endswith(("_test", "_dump")))
 
 
-RUNTIME = [*sources("base", "vocab", "engine", "matcher"), CSRC / "artifact" / "open.c",
+RUNTIME = [*sources("base", "vocab", "engine", "matcher", "logits"), CSRC / "artifact" / "open.c",
            CSRC / "artifact" / "read_machine.c", CSRC / "artifact" / "read_content.c", CSRC / "api_runtime.c"]
-ALL = sorted({*sources("base", "vocab", "schema", "regex", "automaton", "engine", "lower", "artifact", "matcher"), *CSRC.glob("*.c")})
+ALL = sorted({*sources("base", "vocab", "schema", "regex", "automaton", "engine", "lower", "artifact", "matcher",
+                       "logits"), *CSRC.glob("*.c")})
 USES = {"pack_test": sources("base", "vocab"), "tape_test": sources("base", "schema"), "nomem_test": ALL,
-        "regex_test": sources("base", "regex", "automaton")}
+        "regex_test": sources("base", "regex", "automaton"), "logits_test": sources("base", "logits"),
+        "batch_test": ALL}
 
 
-def run(command: list[str], timeout: int = 300) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+def run(command: list[str], timeout: int = 300, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=os.environ | variables)
 
 
 class Objects:
@@ -68,7 +70,7 @@ class Objects:
             made = list(pool.map(lambda source: self.one(source, switches),
                                  [ROOT / "tests" / "c" / f"{test}.c", *library]))
         program = self.directory / f"{test}{'_'.join(switches).replace(',', '_')}"
-        done = run([str(CC), *switches, *map(str, made), "-lm", "-o", str(program)])
+        done = run([str(CC), *switches, *map(str, made), "-lm", "-pthread", "-o", str(program)])
         assert done.returncode == 0, done.stderr
         return program
 
@@ -86,6 +88,24 @@ def test_every_c_test_is_run() -> None:
 def test_c(objects: Objects, name: str) -> None:
     rounds = ["60"] if name == "pack_test" else []
     done = run([str(objects.link(name, USES[name])), *rounds])
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+
+
+def works(directory: Path, switches: list[str]) -> bool:
+    """Whether the compiler links a program so, and the program runs."""
+    source, program = directory / "probe.c", directory / "probe"
+    source.write_text("int main(void) { return 0; }\n")
+    return run([str(CC), *switches, str(source), "-o", str(program)]).returncode == 0 and \
+        run([str(program)]).returncode == 0
+
+
+def test_batches_do_not_race(objects: Objects, tmp_path: Path) -> None:
+    """Many batches at once on one fresh automaton, under ThreadSanitizer."""
+    switches = ["-fsanitize=thread", "-g"]
+    if not works(tmp_path, switches):
+        pytest.skip("no ThreadSanitizer here")
+    program = objects.link("batch_test", ALL, ("-O1", *switches))
+    done = run([str(program)], TSAN_OPTIONS="die_after_fork=0")  # the child of fork() starts threads of its own
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
 
 
@@ -169,12 +189,7 @@ def test_masks_are_those_of_python(runtime_test: Path, artifacts: list[tuple[Pat
 
 
 def test_fuzz(objects: Objects, artifacts: list[tuple[Path, Any]], tmp_path: Path) -> None:
-    probe = tmp_path / "probe.c"
-    probe.write_text("int main(void) { return 0; }\n")
-    program = tmp_path / "probe"
-    built = run([str(CC), *SANITIZE, str(probe), "-o", str(program)])
-    sanitized = built.returncode == 0 and run([str(program)]).returncode == 0
-    switches = ("-O1", "-g", *SANITIZE) if sanitized else ("-O1",)
+    switches = ("-O1", "-g", *SANITIZE) if works(tmp_path, SANITIZE) else ("-O1",)
     fuzz = objects.link("runtime_test", RUNTIME, switches)
     done = run([str(fuzz), "fuzz", "1", str(N_FUZZ), *[str(path) for path, _ in artifacts]], timeout=3600)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]

@@ -28,15 +28,17 @@ MAY_SEE: dict[str, set[str]] = {
     "lower": {"base", "vocab", "schema", "regex", "automaton", "engine"},
     "artifact": {"base", "vocab", "engine"},
     "matcher": {"base", "vocab", "engine", "artifact"},
-    "": {"base", "vocab", "schema", "lower", "engine", "artifact", "matcher"},
+    "logits": {"base"},
+    "": {"base", "vocab", "schema", "lower", "engine", "artifact", "matcher", "logits"},
 }
 RUNTIME_FILES = {"artifact/format.h", "artifact/open.c", "artifact/read_content.c", "artifact/read_machine.c",
                  "artifact/take.h", "api_runtime.c"}
-RUNTIME_STAGES = {"base", "vocab", "engine", "matcher"}
+RUNTIME_STAGES = {"base", "vocab", "engine", "matcher", "logits"}
 COMPILE_HALF = {"schema", "lower", "regex", "automaton"}
 MOST_LINES = 600
-C_HEADERS = {"errno.h", "float.h", "limits.h", "math.h", "sched.h", "stdarg.h", "stdatomic.h", "stdbool.h", "stddef.h",
-             "stdint.h", "stdio.h", "stdlib.h", "string.h", "unistd.h", "windows.h", "sys/types.h"}
+C_HEADERS = {"errno.h", "float.h", "limits.h", "math.h", "pthread.h", "sched.h", "signal.h", "stdarg.h", "stdatomic.h",
+             "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h", "time.h", "unistd.h", "windows.h",
+             "sys/types.h", "arm_neon.h", "immintrin.h"}
 
 C_FILES = sorted(path for path in CSRC.rglob("*.[ch]"))
 PYTHON_FILES = sorted(path for path in PACKAGE.rglob("*.py"))

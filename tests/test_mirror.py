@@ -149,7 +149,7 @@ def test_a_shared_library_exports_the_header(tmp_path: Path) -> None:
         pytest.skip("no C compiler here")
     library = tmp_path / "libtokfsm.so"
     subprocess.run([compiler, "-std=c11", "-O0", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{ROOT}",
-                    *map(str, sources()), "-lm", "-o", str(library)], check=True)
+                    *map(str, sources()), "-lm", "-pthread", "-o", str(library)], check=True)
     expected = {name for name, _, _ in header_functions()}
     found = {name for name in exports(library) if not re.fullmatch(r"_init|_fini|__\w+|_edata|_end", name)}
     assert found == expected

@@ -3,9 +3,9 @@
 Re-exports only; importing it pulls in NumPy and nothing heavier.
 """
 
-from tokfsm._core import Cancel, Matcher
+from tokfsm._core import Cancel, MaskView, Matcher, fill_batch
 from tokfsm.automaton import Automaton, Relaxed, load
-from tokfsm.bitmask import Bitmask, allocate_token_bitmask, apply_token_bitmask_inplace
+from tokfsm.bitmask import Bitmask, Logits, allocate_token_bitmask, apply_token_bitmask_inplace
 from tokfsm.compiler import Limits, compile
 from tokfsm.compiler_cache import CompilerCache
 from tokfsm.errors import (
@@ -46,6 +46,8 @@ __all__ = [
     "InternalError",
     "LimitError",
     "Limits",
+    "Logits",
+    "MaskView",
     "Matcher",
     "PackMissingError",
     "RangeError",
@@ -60,5 +62,6 @@ __all__ = [
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
     "compile",
+    "fill_batch",
     "load",
 ]

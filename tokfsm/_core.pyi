@@ -14,7 +14,47 @@ ABI_VERSION: int
 
 def vocabulary_fingerprint(blob: Buffer, offsets: NDArray[np.uint64]) -> str: ...
 def artifact_probe(data: Buffer) -> tuple[str, bool]: ...
-def apply_row(words: NDArray[np.uint32], logits: NDArray[np.float32]) -> None: ...
+def apply_to_buffer(logits: Buffer, kind: int, bitmask: Any, indices: Iterable[int] | None) -> None: ...
+def apply_to_pointer(address: int, kind: int, shape: tuple[int, int], strides: tuple[int, int], bitmask: Any,
+                     indices: Iterable[int] | None) -> None: ...
+
+apply_kernel: str  #: instructions that laying masks over logits uses on this processor
+
+def fill_batch(matchers: Iterable[Matcher], bitmask: Any, rows: Iterable[int] | None = None, threads: int = 1, *,
+               budgets: Iterable[int | None] | None = None) -> bool:
+    """Fill one row for each matcher, without the GIL.
+
+    Parameters
+    ----------
+    matchers : iterable of Matcher
+        Each once; of any automata, and forks of one another.
+    bitmask : Bitmask
+        Or any writable int32/uint32 buffer ``[batch, words]``, or a torch CPU tensor of it.
+    rows : iterable of int, optional
+        The row of each matcher, each once; default: 0, 1, 2 …
+    threads : int
+        To use at most, this one included. Fewer than 64 rows are filled by this one alone unless that takes
+        longer than waking others. The others sleep between calls. More threads than free cores make it slower.
+    budgets : iterable of int or None, optional
+        As `Matcher.fill_next_token_bitmask` takes it, one for each matcher.
+
+    Returns
+    -------
+    bool
+        False where every id of the vocabulary is allowed in every row.
+
+    Raises
+    ------
+    BusyError
+        A matcher is there twice, or in use by another thread; nothing is written.
+    RangeError
+        A row is outside the bitmask or there twice; nothing is written.
+    BudgetError, BitmaskError, LimitError
+        What `Matcher.fill_next_token_bitmask` raises, of the failing matcher that comes first: its row is as it was,
+        those of the others are written. The message names row and matcher; `batch_index` is the matcher's place.
+
+    Other threads may work with other matchers, or fill other batches, at the same time.
+    """
 
 @final
 class Cancel:
@@ -93,6 +133,33 @@ class Bitmask:
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
 @final
+class MaskView:
+    """A mask as it lies in memory: nothing is copied of a mask that is kept.
+
+    Read-only, and never changed by what the matcher does next: a view stays what it was made as, for as
+    long as it is held (it holds the matcher, and with it the automaton). Any thread may read it.
+    The arrays are memoryviews of uint32.
+
+    Attributes
+    ----------
+    kind : str
+        ``"row"``: `row` is the mask. ``"ids"``: `ids` are the ids allowed, in no order, an id perhaps
+        twice. ``"edits"``: `base` (None: zeros), and then each of `edits` in order. What does not apply is None.
+    edits : tuple of (str, memoryview or None, memoryview or None)
+        ``("set", ids, None)``, ``("clear", ids, None)``, ``("or", words, bits)``: ``row[words[i]] |= bits[i]``,
+        ``("and", None, row)``.
+    n_words : int
+        Words of the row; bits at and past the vocabulary size are 0.
+    """
+
+    kind: str
+    row: memoryview | None
+    ids: memoryview | None
+    base: memoryview | None
+    edits: tuple[tuple[str, memoryview | None, memoryview | None], ...] | None
+    n_words: int
+
+@final
 class Matcher:
     """A position in a text: which tokens may come next, and what came.
 
@@ -126,6 +193,13 @@ class Matcher:
             The row is too narrow for an id that can be allowed, read-only or of another type.
         RangeError, BusyError, LimitError
             In every case the row and the matcher are unchanged.
+        """
+    def mask_view(self) -> MaskView:
+        """What `fill_next_token_bitmask` would write, as it lies in memory.
+
+        Raises
+        ------
+        BusyError, LimitError
         """
     def accept_token(self, token_id: int) -> bool:
         """Advance by one token; False: refused, nothing changed.

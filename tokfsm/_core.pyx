@@ -1,7 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 """One class per C handle; converts, calls, checks, returns. Documented in _core.pyi."""
 
-from cpython.buffer cimport PyBUF_WRITABLE, PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, Py_buffer
+from cpython.buffer cimport (PyBUF_WRITABLE, PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, Py_buffer,
+                             PyBuffer_Release, PyObject_GetBuffer)
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport SIZE_MAX, int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
@@ -10,6 +11,8 @@ cimport cython
 import numpy
 
 from tokfsm cimport _ctokfsm as c
+
+from threading import Lock as _Lock
 
 from tokfsm import errors as _errors
 from tokfsm.token_ids import as_ids, as_parents
@@ -457,6 +460,9 @@ cdef class Matcher:
             raise _errors.RangeError(f"row {row} of a batch of {b.n_rows}")
         return self.fill(b._words + row * b.n_words, b.n_words, budget)
 
+    def mask_view(self):
+        return make_view(self)
+
     def accept_token(self, token_id):
         cdef c.tokfsm_error err
         cdef int32_t accepted = 0
@@ -587,9 +593,4 @@ cdef object fill_foreign(Matcher matcher, bitmask, Py_ssize_t row, budget):
     return matcher.fill(&words[0], words.shape[0], budget)
 
 
-def apply_row(const uint32_t[::1] words not None, float[::1] logits not None):
-    cdef c.tokfsm_error err
-    if logits.shape[0] == 0:
-        return
-    check(c.tokfsm_row_apply_f32(&words[0] if words.shape[0] else NULL, words.shape[0], &logits[0],
-                                 logits.shape[0], 1, &err), &err)
+include "_serving.pxi"

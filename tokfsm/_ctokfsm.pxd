@@ -1,5 +1,5 @@
 # Mirror of csrc/tokfsm.h, in its order; tests/test_mirror.py compares the two.
-from libc.stddef cimport size_t
+from libc.stddef cimport ptrdiff_t, size_t
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 
@@ -203,6 +203,58 @@ cdef extern from "tokfsm.h" nogil:
                                           tokfsm_error *err) noexcept
     size_t tokfsm_matcher_n_accepted(const tokfsm_matcher *matcher) noexcept
 
+    uint32_t TOKFSM_MASK_ROW
+    uint32_t TOKFSM_MASK_IDS
+    uint32_t TOKFSM_MASK_EDITS
+    uint32_t TOKFSM_STEP_SET_IDS
+    uint32_t TOKFSM_STEP_CLEAR_IDS
+    uint32_t TOKFSM_STEP_SET_WORDS
+    uint32_t TOKFSM_STEP_AND_ROW
+
+    ctypedef struct tokfsm_mask_step:
+        uint32_t op
+        uint32_t n
+        const uint32_t *at
+        const uint32_t *bits
+
+    ctypedef struct tokfsm_mask_view:
+        uint32_t kind
+        uint32_t n_words
+        uint32_t n_steps
+        uint32_t lasting
+        const uint32_t *base
+        tokfsm_mask_step steps[32]
+
+    tokfsm_status tokfsm_matcher_mask_view(tokfsm_matcher *matcher, tokfsm_mask_view *view,
+                                           tokfsm_error *err) noexcept
+
+    ctypedef struct tokfsm_workers:
+        pass
+
+    tokfsm_status tokfsm_workers_new(uint32_t n_threads, const tokfsm_allocator *allocator,
+                                     tokfsm_workers **workers, tokfsm_error *err) noexcept
+    void tokfsm_workers_free(tokfsm_workers *workers) noexcept
+    uint32_t tokfsm_workers_count(const tokfsm_workers *workers) noexcept
+    tokfsm_status tokfsm_fill_batch(tokfsm_matcher *const *matchers, size_t n_matchers,
+                                    uint32_t *words, size_t n_rows, size_t n_words,
+                                    size_t row_words, const uint32_t *rows,
+                                    const uint32_t *budgets, tokfsm_workers *workers,
+                                    uint32_t n_threads, int32_t *need_apply,
+                                    tokfsm_error *err) noexcept
+
+    ctypedef struct tokfsm_logits:
+        void *data
+        uint32_t type
+        uint32_t reserved
+        size_t n_rows
+        size_t n_logits
+        ptrdiff_t stride
+        ptrdiff_t row_stride
+
+    tokfsm_status tokfsm_rows_apply(const uint32_t *words, size_t n_words, size_t row_words,
+                                    const tokfsm_logits *logits, const uint32_t *indices,
+                                    size_t n_indices, tokfsm_error *err) noexcept
     tokfsm_status tokfsm_row_apply_f32(const uint32_t *words, size_t n_words, float *logits,
                                        size_t n_logits, size_t stride, tokfsm_error *err) noexcept
+    const char *tokfsm_apply_kernel() noexcept
     uint32_t tokfsm_row_count(const uint32_t *words, size_t n_words) noexcept

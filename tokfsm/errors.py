@@ -33,7 +33,15 @@ __all__ = [
 
 
 class TokfsmError(Exception):
-    """Base of every error that tokfsm raises on purpose (misuse of a type or an option apart)."""
+    """Base of every error that tokfsm raises on purpose (misuse of a type or an option apart).
+
+    Attributes
+    ----------
+    batch_index : int or None
+        From `fill_batch`: place in the batch of the matcher at fault.
+    """
+
+    batch_index: int | None = None
 
 
 class SchemaError(TokfsmError, ValueError):

@@ -16,5 +16,14 @@ static inline void tf_clear(uint32_t *row, size_t i)
 {
     row[i >> 5] &= ~((uint32_t)1 << (i & 31u));
 }
+/* Ask for the cache line at `address`, to be there when it is read. */
+static inline void tf_fetch(const void *address)
+{
+#if defined(__GNUC__)
+    __builtin_prefetch(address);
+#else
+    (void)address;
+#endif
+}
 
 #endif

@@ -181,7 +181,7 @@ bool tf_cache_find(tf_machine *m, const tf_signature *s, tf_edits *edits)
     for (; e != NULL; e = e->next)
         if (e->hash == s->hash && e->n_words == s->n &&
             memcmp(e->words, s->words, s->n * sizeof *s->words) == 0) {
-            *edits = e->edits;
+            tf_edits_copy(edits, &e->edits);
             return true;
         }
     return false;

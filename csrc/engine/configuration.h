@@ -99,6 +99,8 @@ bool tf_run_spend(tf_run *run);
 tf_configuration tf_configuration_start(const tf_machine *m);
 /* Take one byte; false: dead (or run->call.status set), *c undefined then. */
 bool tf_step(tf_run *run, tf_configuration *c, uint8_t byte);
+/* The same for n bytes, of which a run inside a string is one step. */
+bool tf_step_text(tf_run *run, tf_configuration *c, const uint8_t *bytes, uint32_t n);
 /* Inside a string or name: whether it can come to an end. */
 bool tf_string_is_live(tf_run *run, const tf_configuration *c);
 /* Whether the text so far is a whole value. */

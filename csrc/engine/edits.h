@@ -21,7 +21,7 @@ typedef struct tf_edits {
     const uint32_t *narrowed; /* NULL: all of the base */
     tf_ids before, cleared, set;
     uint32_t n_pieces, n_before_pieces;    /* the first ones are a part of `before` */
-    const tf_piece *pieces[TF_MAX_PIECES]; /* of the pack */
+    const tf_piece *pieces[TF_MAX_PIECES]; /* of the pack; the last field */
 } tf_edits;
 
 /* Append ids; false: no memory. */
@@ -29,8 +29,16 @@ bool tf_ids_add(tf_ids *list, tf_arena *arena, const uint32_t *ids, uint32_t n);
 /* Set the bits of a piece. */
 static inline void tf_piece_set(const tf_piece *piece, uint32_t *row)
 {
-    for (uint32_t i = 0; i < piece->n; i++)
-        row[piece->word[i]] |= piece->bits[i];
+    const uint32_t n = piece->n, *const word = piece->word, *const bits = piece->bits;
+    for (uint32_t i = 0; i < n; i++) /* n by itself: the row might be where the piece is */
+        row[word[i]] |= bits[i];
+}
+/* Of the pieces only those that there are. */
+static inline void tf_edits_copy(tf_edits *to, const tf_edits *from)
+{
+    memcpy(to, from, offsetof(tf_edits, pieces));
+    for (uint32_t i = 0; i < from->n_pieces; i++)
+        to->pieces[i] = from->pieces[i];
 }
 /* Write the mask into a row of n_words words. */
 void tf_edits_apply(const tf_edits *edits, uint32_t *row, size_t n_words);

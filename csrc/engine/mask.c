@@ -235,9 +235,10 @@ no_memory:
 
 bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits)
 {
-    memset(edits, 0, sizeof *edits);
-    if (c->mode == TF_AT_END)
+    if (c->mode == TF_AT_END) {
+        memset(edits, 0, sizeof *edits);
         return true;
+    }
     bool compared = c->top != NULL && c->top->collects;
     bool neutral = compared && run->m->bytes_complete &&
                    (c->mode == TF_IN_STRING || c->mode == TF_IN_NAME) && tf_unique_neutral(run, c);
@@ -246,6 +247,7 @@ bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits)
     tf_signature signature;
     tf_signature_of(run->m, c, neutral, &signature);
     if (!tf_cache_find(run->m, &signature, edits)) {
+        memset(edits, 0, sizeof *edits);
         if (neutral)
             run->searching = 2;
         bool made = make(run, c, neutral || !compared, edits);

@@ -264,3 +264,54 @@ bool tf_step_string(tf_run *run, tf_configuration *c, uint8_t byte)
         return false;
     return c->literals_only || tf_string_is_live(run, c);
 }
+
+/*
+ * Plain characters, one byte each, that begin `bytes`, the first of them sure: of a free string
+ * whose text nobody asks for, or along literals. All at once, since a string that is live after
+ * them was live at each; how many are taken. 0: the next byte is for tf_step.
+ */
+static uint32_t step_plain(tf_configuration *c, const uint8_t *table, const uint8_t *bytes,
+                           uint32_t n)
+{
+    const tf_strings *s = c->at;
+    bool name = c->mode == TF_IN_NAME;
+    uint32_t k = 0;
+    if (c->literals_only || s->content != NULL || (c->top != NULL && c->top->collects))
+        return 0;
+    if (c->literal == TF_ON)
+        for (; k < n && table[bytes[k]] == TF_STR_NORMAL; k++) {
+            uint32_t low = c->low, high = c->high;
+            narrow(s->literals, c->pos, bytes[k], &low, &high);
+            if (low >= high)
+                break; /* it leaves them */
+            c->low = low;
+            c->high = high;
+            c->pos++;
+        }
+    else if (c->literal == TF_OFF && !name && s->n_literals == 0)
+        while (k < n && table[bytes[k]] == TF_STR_NORMAL)
+            k++;
+    if (k > 0)
+        c->closed_literal = 0;
+    if (!name)
+        c->n += k;
+    return k;
+}
+
+bool tf_step_text(tf_run *run, tf_configuration *c, const uint8_t *bytes, uint32_t n)
+{
+    const uint8_t *table = tf_string_table()[TF_STR_NORMAL];
+    for (uint32_t i = 0, k; i < n; i += k) {
+        if (table[bytes[i]] == TF_STR_NORMAL && c->sub == TF_STR_NORMAL &&
+            (c->mode == TF_IN_STRING || c->mode == TF_IN_NAME) &&
+            (k = step_plain(c, table, bytes + i, n - i)) > 0) {
+            if (!tf_run_spend(run) || !tf_string_is_live(run, c))
+                return false;
+        } else {
+            if (!tf_step(run, c, bytes[i]))
+                return false;
+            k = 1;
+        }
+    }
+    return true;
+}

@@ -64,9 +64,8 @@ tokfsm_status tf_matcher_next(tokfsm_matcher *matcher, tf_arena *arena, const tf
     tf_run run = {.m = machine, .arena = arena,
                   .call = {&budget, err == NULL ? &local : err, TOKFSM_OK}};
     tf_configuration c = from->c;
-    for (uint32_t i = 0; i < n; i++)
-        if (!tf_step(&run, &c, bytes[i]))
-            return run.call.status;
+    if (!tf_step_text(&run, &c, bytes, n))
+        return run.call.status;
     if (!tf_is_live(&run, &c))
         return run.call.status;
     bool final = is_final(matcher, &run, &c);

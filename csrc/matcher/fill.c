@@ -128,23 +128,26 @@ static bool all_allowed(const uint32_t *row, uint32_t vocab_size)
     return rest == 0 || row[vocab_size / 32] == ((uint32_t)1 << rest) - 1;
 }
 
+tokfsm_status tf_matcher_fill(tokfsm_matcher *matcher, uint32_t *words, size_t n_words,
+                              uint32_t budget, int32_t *need_apply, tokfsm_error *err)
+{
+    const tokfsm_pack *pack = matcher->automaton->pack;
+    if (n_words < pack->n_words)
+        TF_TRY(tf_matcher_check_width(matcher, n_words, err));
+    TF_TRY(fill(matcher, words, n_words, budget, err));
+    tf_matcher_note_width(matcher, n_words);
+    if (need_apply != NULL)
+        *need_apply = n_words < pack->n_words || !all_allowed(words, pack->vocab_size);
+    return TOKFSM_OK;
+}
+
 tokfsm_status tokfsm_matcher_fill(tokfsm_matcher *matcher, uint32_t *words, size_t n_words,
                                   uint32_t budget, int32_t *need_apply, tokfsm_error *err)
 {
     if (words == NULL)
         return tf_fail(err, TOKFSM_E_ARGUMENT, "words is NULL");
     TF_TRY(tf_matcher_enter(matcher, err));
-    const tokfsm_pack *pack = matcher->automaton->pack;
-    tokfsm_status status = TOKFSM_OK;
-    if (n_words < pack->n_words)
-        status = tf_matcher_check_width(matcher, n_words, err);
-    if (status == TOKFSM_OK)
-        status = fill(matcher, words, n_words, budget, err);
-    if (status == TOKFSM_OK) {
-        tf_matcher_note_width(matcher, n_words);
-        if (need_apply != NULL)
-            *need_apply = n_words < pack->n_words || !all_allowed(words, pack->vocab_size);
-    }
+    tokfsm_status status = tf_matcher_fill(matcher, words, n_words, budget, need_apply, err);
     tf_matcher_leave(matcher);
     return status;
 }

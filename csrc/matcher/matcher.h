@@ -39,6 +39,15 @@ struct tokfsm_matcher {
     tf_arena scratch;  /* of fill; reset by each */
 };
 
+/* A run on the matcher's scratch memory; what the last one left there is gone. */
+typedef struct tf_scratch_run {
+    tf_budget budget;
+    tokfsm_error local;
+    tf_run run;
+} tf_scratch_run;
+
+void tf_scratch_begin(tf_scratch_run *s, tokfsm_matcher *matcher, tokfsm_error *err);
+
 tf_store *tf_store_new(const tokfsm_allocator *a, tf_store *parent);
 void tf_store_release(tf_store *store);
 /* E_BUSY, or the matcher is this call's until tf_matcher_leave. */
@@ -46,6 +55,9 @@ tokfsm_status tf_matcher_enter(tokfsm_matcher *matcher, tokfsm_error *err);
 void tf_matcher_leave(tokfsm_matcher *matcher);
 /* Be at `to`. */
 void tf_matcher_move(tokfsm_matcher *matcher, const tf_node *to);
+/* tokfsm_matcher_fill for who has entered. */
+tokfsm_status tf_matcher_fill(tokfsm_matcher *matcher, uint32_t *words, size_t n_words,
+                              uint32_t budget, int32_t *need_apply, tokfsm_error *err);
 bool tf_matcher_stops(const tokfsm_matcher *matcher, uint32_t id);
 
 /*
@@ -54,14 +66,6 @@ bool tf_matcher_stops(const tokfsm_matcher *matcher, uint32_t id);
  */
 tokfsm_status tf_matcher_next(tokfsm_matcher *matcher, tf_arena *arena, const tf_node *from,
                               uint32_t id, const tf_node **to, tokfsm_error *err);
-
-/* A run on the matcher's scratch memory. */
-typedef struct tf_scratch_run {
-    tf_budget budget;
-    tokfsm_error local;
-    tf_run run;
-} tf_scratch_run;
-void tf_scratch_begin(tf_scratch_run *s, tokfsm_matcher *matcher, tokfsm_error *err);
 
 /* A mask for rows of one width: all that can fail is behind it, and nothing is written yet. */
 typedef struct tf_made_mask {

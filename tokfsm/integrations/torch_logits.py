@@ -26,10 +26,8 @@ def apply_token_bitmask_inplace(scores: Any, bitmask: tokfsm.Bitmask, rows: Sequ
 
     if not rows:
         return
-    if scores.device.type == "cpu" and scores.dtype == torch.float32:
-        array, words = scores.detach().numpy(), bitmask.numpy()
-        for row in rows:
-            tokfsm.apply_token_bitmask_inplace(array[row], words[row])
+    if scores.device.type == "cpu":
+        tokfsm.apply_token_bitmask_inplace(scores, bitmask, rows)
         return
     index = torch.tensor(list(rows), device=scores.device)
     packed = torch.from_numpy(bitmask.numpy()[list(rows)]).to(scores.device)
