@@ -32,7 +32,7 @@ RUNTIME_TESTS = TOKFSM_CI= OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 PYTHONPATH=$(CURDI
 RUNTIME_PIP    = $(1)/bin/python -m pip --disable-pip-version-check -q install
 
 test-mlx-lm: .venv-mlx-lm/ready
-	$(call RUNTIME_TESTS,.venv-mlx-lm,test_mlx_lm.py)
+	$(call RUNTIME_TESTS,.venv-mlx-lm,test_mlx_l*.py)
 
 test-transformers: .venv-transformers/ready
 	$(call RUNTIME_TESTS,.venv-transformers,test_transformers.py)

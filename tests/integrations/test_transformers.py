@@ -22,7 +22,7 @@ if not MISSING:
     import torch
     from runtime_cases import CASES, N_GENERATIONS, SPIDER, assert_greedy, assert_valid, folder, plan, text_of
 
-    from tokfsm.integrations.torch_logits import apply_token_bitmask_inplace
+    from tokfsm.integrations.torch_logits import apply_token_bitmask_inplace, apply_with_operations
     from tokfsm.integrations.transformers import JSONLogitsProcessor
 
     torch.set_num_threads(1)
@@ -76,10 +76,12 @@ def test_masks_are_applied(dtype: str, width: int) -> None:
     expected = scores.clone()
     for row in (0, 3):
         expected[row, torch.tensor(~bits[row])] = -torch.inf
-    apply_token_bitmask_inplace(scores, bitmask, [0, 3])
-    assert torch.equal(scores, expected)
-    apply_token_bitmask_inplace(scores, bitmask, [])
-    assert torch.equal(scores, expected)
+    for apply in (apply_token_bitmask_inplace, apply_with_operations):
+        found = scores.clone()
+        apply(found, bitmask, [0, 3])
+        assert torch.equal(found, expected)
+    apply_token_bitmask_inplace(found, bitmask, [])
+    assert torch.equal(found, expected)
 
 
 # ---- greedy, sampling, batches ----

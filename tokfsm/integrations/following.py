@@ -92,8 +92,11 @@ class Follower:
         self.tokens = tokens
         return self._n_inside == len(tokens)
 
-    @property
-    def is_inside(self) -> bool:
+    def go_on(self, token: int) -> bool:
+        """Go one token further."""
+        if self._n_inside == len(self.tokens):
+            self._n_inside += self._matcher.accept_token(token)
+        self.tokens.append(token)
         return self._n_inside == len(self.tokens)
 
     @property
@@ -103,7 +106,7 @@ class Follower:
 
     def fill(self, bitmask: Any, row: int = 0) -> bool:
         """Write the mask of this place; False: nothing to apply, the logits may stay."""
-        if not self.is_inside:
+        if self._n_inside != len(self.tokens):
             return False
         if self._max_tokens is None or self.has_stopped:
             return self._matcher.fill_next_token_bitmask(bitmask, row)

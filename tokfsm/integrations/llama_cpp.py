@@ -95,8 +95,7 @@ class JSONLogitsProcessor(list):  # type: ignore[type-arg]
         super().__init__([self])
         self._stops = stop_ids(automaton, None)
         self._follower = Follower(automaton, self._stops, max_tokens)
-        self._before: Any = None
-        self._n_prompt = 0
+        self._before: bytes | None = None  # the ids of the last call
         self._bitmask: tokfsm.Bitmask | None = None
         self.error: BaseException | None = None
 
@@ -117,13 +116,14 @@ class JSONLogitsProcessor(list):  # type: ignore[type-arg]
         return scores
 
     def _apply(self, input_ids: Any, scores: Any) -> None:
-        if self._before is None:
-            self._n_prompt = len(input_ids)
-        elif len(input_ids) != len(self._before) + 1 or not np.array_equal(input_ids[:-1], self._before):
-            raise RuntimeError("a logits processor follows one completion, a token at a time; make a new one for each, "
-                               "and load the model without draft_model")
-        self._before = np.array(input_ids)
-        self._follower.follow(self._before[self._n_prompt:].tolist())
+        # The model has just been through the caches: few operations, and no array made of the text.
+        ids: bytes = input_ids.tobytes()
+        if self._before is not None:
+            if len(ids) != len(self._before) + input_ids.itemsize or not ids.startswith(self._before):
+                raise RuntimeError("a logits processor follows one completion, a token at a time; make a new one for "
+                                   "each, and load the model without draft_model")
+            self._follower.go_on(int(input_ids[-1]))
+        self._before = ids
         if self._bitmask is None or self._bitmask.vocab_size != len(scores):
             self._bitmask = tokfsm.allocate_token_bitmask(1, len(scores))
         if self._follower.fill(self._bitmask):

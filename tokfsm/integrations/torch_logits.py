@@ -8,7 +8,7 @@ from typing import Any
 
 import tokfsm
 
-__all__ = ["apply_token_bitmask_inplace"]
+__all__ = ["apply_token_bitmask_inplace", "apply_with_operations"]
 
 
 def apply_token_bitmask_inplace(scores: Any, bitmask: tokfsm.Bitmask, rows: Sequence[int]) -> None:
@@ -22,15 +22,20 @@ def apply_token_bitmask_inplace(scores: Any, bitmask: tokfsm.Bitmask, rows: Sequ
     rows : sequence of int
         The others stay as they are.
     """
-    import torch
-
     if not rows:
         return
     if scores.device.type == "cpu":
         tokfsm.apply_token_bitmask_inplace(scores, bitmask, rows)
-        return
-    index = torch.tensor(list(rows), device=scores.device)
+    else:
+        apply_with_operations(scores, bitmask, rows)
+
+
+def apply_with_operations(scores: Any, bitmask: tokfsm.Bitmask, rows: Sequence[int]) -> None:
+    """`apply_token_bitmask_inplace` of PyTorch's operations, on the device of the scores."""
+    import torch
+
     packed = torch.from_numpy(bitmask.numpy()[list(rows)]).to(scores.device)
     bits = (packed[:, :, None] >> torch.arange(32, dtype=torch.int32, device=scores.device)) & 1
     refused = bits.flatten(1)[:, : scores.shape[1]] == 0
+    index = torch.tensor(list(rows), device=scores.device)
     scores[index] = scores[index].masked_fill(refused, float("-inf"))

@@ -29,7 +29,7 @@ else:
 __all__ = ["JSONLogitsProcessor"]
 
 
-class JSONLogitsProcessor(_Base):
+class JSONLogitsProcessor(_Base):  # type: ignore[misc]
     """``(input_ids, scores) -> scores``, for one call of ``generate``.
 
     Parameters

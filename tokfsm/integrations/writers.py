@@ -7,7 +7,7 @@ own tokenizer, the values under the masks of its own logits processor.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -47,7 +47,9 @@ def open_writer(runtime: str, path: Path) -> Writer:
     ModelError
         The runtime is not installed, or cannot run this file.
     """
-    return {"mlx": _Mlx, "transformers": _Transformers, "llama-cpp": _LlamaCpp}[runtime](path)
+    kinds: dict[str, Callable[[Path], Writer]] = {
+        "mlx": _Mlx, "transformers": _Transformers, "llama-cpp": _LlamaCpp}
+    return kinds[runtime](path)
 
 
 class _Mlx:
