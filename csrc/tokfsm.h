@@ -10,6 +10,7 @@
  *   pack       immutable, shared by threads.
  *   automaton  append-only, shared by threads, lock-free; counted (retain/free).
  *   matcher    mutable, one owner at a time; misuse is answered with E_BUSY.
+ *   workers    threads that help with batches; shared by threads.
  *
  * Ownership words: owned (the caller frees with the named function), borrowed
  * (for this call), kept (must outlive the handle), copied.

@@ -53,8 +53,10 @@ static void fetch_ahead(const batch *b, size_t i, size_t end)
             tf_fetch((const char *)b->matchers[i + 2]->at + line);
     if (i + 1 < end) {
         const tf_configuration *c = &b->matchers[i + 1]->at->c;
-        tf_fetch(c->top);
-        tf_fetch((const char *)c->top + 64);
+        if (c->top != NULL) {
+            tf_fetch(c->top);
+            tf_fetch((const char *)c->top + 64);
+        }
         tf_fetch(c->value);
         tf_fetch(c->at);
     }

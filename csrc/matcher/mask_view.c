@@ -31,7 +31,8 @@ static bool stops_have_bytes(const tokfsm_matcher *matcher)
 /* In the order of tf_edits_apply. */
 static void put_edits(tokfsm_mask_view *view, const tf_edits *e)
 {
-    put(view, TOKFSM_STEP_AND_ROW, NULL, e->narrowed, e->narrowed != NULL ? view->n_words : 0);
+    if (e->base != NULL && e->narrowed != NULL)
+        put(view, TOKFSM_STEP_AND_ROW, NULL, e->narrowed, view->n_words);
     bool joined = e->cleared.n == 0 && e->n_before_pieces == 0 && e->before.n > 0 && e->set.n > 0 &&
                   e->before.items + e->before.n == e->set.items; /* as the cache keeps them */
     put(view, TOKFSM_STEP_SET_IDS, e->before.items, NULL, e->before.n + (joined ? e->set.n : 0));
