@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import importlib.metadata
 import json
 import statistics
 import sys
@@ -109,10 +110,12 @@ class Transformers:
         self.native = {}
         try:
             import xgrammar
+            from xgrammar.contrib.hf import LogitsProcessor
 
             info = xgrammar.TokenizerInfo.from_huggingface(self.tokenizer, vocab_size=self.model.config.vocab_size)
             compiler = xgrammar.GrammarCompiler(info)
-            self.native[f"xgrammar {importlib.metadata.version('xgrammar')}"] = lambda schema: xgrammar.contrib.hf.LogitsProcessor(
+            label = f"xgrammar {importlib.metadata.version('xgrammar')}"
+            self.native[label] = lambda schema: LogitsProcessor(
                 compiler.compile_json_schema(json.dumps(schema), strict_mode=False))
         except ImportError:
             pass
@@ -133,8 +136,8 @@ class Transformers:
         ids = self.tokenizer.encode(f"<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n",
                                     add_special_tokens=False, return_tensors="pt")
         with torch.no_grad():
-            self.model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=n, do_sample=False, pad_token_id=2,
-                                logits_processor=[processor], streamer=Clock())
+            self.model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=n, do_sample=False,
+                                pad_token_id=2, logits_processor=[processor], streamer=Clock())
         self.at = at[1:]  # without the prompt
         yield from [token for _, _, token in self.at]
 
@@ -161,8 +164,8 @@ class LlamaCpp:
     def tokens(self, question: str, processor: Any, n: int) -> Iterator[int]:
         import llama_cpp
 
-        ids = self.llm.tokenize(f"<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n".encode(), add_bos=False,
-                                special=True)
+        text = f"<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n"
+        ids = self.llm.tokenize(text.encode(), add_bos=False, special=True)
         way = {"grammar": processor} if isinstance(processor, llama_cpp.LlamaGrammar) else {
             "logits_processor": [processor]}
         self.llm.reset()
@@ -230,7 +233,7 @@ def report(found: dict[str, Any]) -> None:
         mean = statistics.mean(values)
         print(f"  tokfsm, {label}: mean {mean / 1e3:.0f} us, median {statistics.median(values) / 1e3:.0f}, "
               f"most {values[-1] / 1e3:.0f} us of CPU a call = {mean / token:.2%} of a token ({len(values)} calls)")
-    print(f"  tokfsm: {ms(found['masked_wall_ns'])} a token; compile {statistics.median(found['compile_ns']) / 1e6:.2f} ms")
+    print(f"  tokfsm: {ms(found['masked_wall_ns'])} a token; compile {ms(found['compile_ns'])}")
     for key, one in found["native"].items():
         if one["wall_ns"]:
             print(f"  {key}: {ms(one['wall_ns'])} a token", end="")
@@ -245,11 +248,12 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=24)
     parser.add_argument("--record", action="store_true")
     args = parser.parse_args()
+    here = machine()
     found = run(args.runtime, args.tokens)
     report(found)
     if args.record:
         path = ROOT / "bench" / "record" / f"{datetime.date.today()}-runtime-{args.runtime}.json"
-        found = {"command": command(), "machine": machine(), "load_at_end": load(), **found}
+        found = {"command": command(), "machine": here, "load_at_end": load(), **found}
         path.write_text(json.dumps(found, indent=None) + "\n", encoding="utf-8")
         print(path.relative_to(ROOT))
 

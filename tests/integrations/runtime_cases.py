@@ -65,6 +65,20 @@ CASES: list[tuple[Any, str]] = [
 ]
 
 
+# Raw prompts after which the model writes a value of the schema by itself, in `json.dumps`'s white space.
+RIGHT_ALREADY: list[tuple[str, Any]] = [
+    ("Lists of numbers as JSON:\n[1, 2, 3]\n[4, 5, 6]\n", {"type": "array", "items": {"type": "integer"}}),
+    ('Records:\n{"name": "Ann", "age": 31}\n{"name": "Bob", "age": 27}\n',
+     {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name"]}),
+    ('"red"\n"green"\n"blue"\n', {"type": "string"}),
+]
+
+
+def first_value(text: str) -> str:
+    """The value that a text begins with."""
+    return text[: json.JSONDecoder().raw_decode(text)[1]]
+
+
 def plan(n: int) -> list[tuple[int, int, float, int | None]]:
     """(case, seed, temperature, budget above the least, or None): greedy and sampled, with and without a budget."""
     out = []

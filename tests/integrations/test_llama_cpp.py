@@ -21,7 +21,18 @@ pytestmark = [pytest.mark.llama_cpp, pytest.mark.skipif(bool(MISSING), reason=RE
 
 if not MISSING:
     import llama_cpp
-    from runtime_cases import CASES, N_GENERATIONS, ROOT, SPIDER, assert_greedy, assert_valid, plan, text_of
+    from runtime_cases import (
+        CASES,
+        N_GENERATIONS,
+        RIGHT_ALREADY,
+        ROOT,
+        SPIDER,
+        assert_greedy,
+        assert_valid,
+        first_value,
+        plan,
+        text_of,
+    )
 
     from tokfsm.integrations.llama_cpp import (
         JSONLogitsProcessor,
@@ -91,6 +102,16 @@ def test_writes_values_and_the_best_legal_token_each_time(llm: Any, vocab: tokfs
             assert automaton.matcher().accept_tokens(ids)
         if temperature == 0:
             assert_greedy(automaton, ids, raw, budget)
+
+
+def test_what_is_right_already_stays(llm: Any, vocab: tokfsm.Vocabulary) -> None:
+    for prompt, schema in RIGHT_ALREADY:
+        ids = llm.tokenize(prompt.encode(), add_bos=False)
+        free = [one for _, one in zip(range(20), llm.generate(ids, temp=0.0, repeat_penalty=1.0))]
+        automaton = tokfsm.compile(schema, vocab, whitespace="spaced")
+        value = first_value(text_of(vocab, free))
+        assert_valid(value, schema)
+        assert text_of(vocab, list(generate(llm, ids, automaton, max_tokens=40))) == value
 
 
 def test_completions(llm: Any, vocab: tokfsm.Vocabulary) -> None:

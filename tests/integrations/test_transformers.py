@@ -20,7 +20,18 @@ pytestmark = [pytest.mark.transformers, pytest.mark.skipif(bool(MISSING), reason
 if not MISSING:
     os.environ["HF_HUB_OFFLINE"] = "1"
     import torch
-    from runtime_cases import CASES, N_GENERATIONS, SPIDER, assert_greedy, assert_valid, folder, plan, text_of
+    from runtime_cases import (
+        CASES,
+        N_GENERATIONS,
+        RIGHT_ALREADY,
+        SPIDER,
+        assert_greedy,
+        assert_valid,
+        first_value,
+        folder,
+        plan,
+        text_of,
+    )
 
     from tokfsm.integrations.torch_logits import apply_token_bitmask_inplace, apply_with_operations
     from tokfsm.integrations.transformers import JSONLogitsProcessor
@@ -105,6 +116,16 @@ def test_writes_values_and_the_best_legal_token_each_time(model: Any, tokenizer:
             assert automaton.matcher().accept_tokens(ids)
         if temperature == 0:
             assert_greedy(automaton, ids, [one[0].numpy() for one in out.logits], budget)
+
+
+def test_what_is_right_already_stays(model: Any, tokenizer: Any, vocab: tokfsm.Vocabulary) -> None:
+    for prompt, schema in RIGHT_ALREADY:
+        ids = tokenizer.encode(prompt, add_special_tokens=False, return_tensors="pt")
+        inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+        value = first_value(text_of(vocab, generate(model, inputs, lambda ids, scores: scores, 20)[0]))
+        assert_valid(value, schema)
+        automaton = tokfsm.compile(schema, vocab, whitespace="spaced")
+        assert text_of(vocab, generate(model, inputs, JSONLogitsProcessor(automaton), 24)[0]) == value
 
 
 def test_a_padded_batch_with_a_schema_each(model: Any, tokenizer: Any, vocab: tokfsm.Vocabulary) -> None:
