@@ -106,6 +106,23 @@ def test_failures_reach_all_and_are_not_kept(monkeypatch: pytest.MonkeyPatch) ->
     cache.close()
 
 
+def test_an_interrupt_is_the_worker_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, cache = Gate(monkeypatch), tokfsm.CompilerCache(VOCAB)
+    waiting: list[Any] = []
+
+    def interrupted(*args: Any, **options: Any) -> Any:
+        waiting.append(cache.submit(True))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compiler_cache, "compile_schema", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        cache.compile(True)
+    assert isinstance(waiting[0].exception(60), tokfsm.CancelledError)
+    monkeypatch.setattr(compiler_cache, "compile_schema", gate.compile)
+    gate.way.set()
+    assert cache.compile(True).vocab_size == 256
+
+
 def test_who_leaves_cancels_only_what_nobody_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
     gate, cache = Gate(monkeypatch), tokfsm.CompilerCache(VOCAB)
 

@@ -20,6 +20,7 @@ from typing import Any, final
 from tokfsm._core import Cancel
 from tokfsm.automaton import Automaton
 from tokfsm.compiler import compile as compile_schema
+from tokfsm.errors import CancelledError
 from tokfsm.schema_text import resource_texts, schema_text
 from tokfsm.vocabulary import Vocabulary
 
@@ -83,9 +84,9 @@ class CompilerCache:
         found, mine = self._find(key)
         if isinstance(found, Automaton):
             return found
-        if mine:
-            self._work(key, found, text, options)
         try:
+            if mine:
+                self._work(key, found, text, options)
             return found.future.result()
         finally:
             self._leave(key, found)
@@ -192,10 +193,14 @@ class CompilerCache:
     def _work(self, key: Hashable, one: _Compile, text: bytes, options: dict[str, Any]) -> None:
         try:
             automaton = compile_schema(text, self._vocab, **options, cancel=one.cancel)
-        except BaseException as error:
+        except Exception as error:
             self._done(key, one)
             one.future.set_exception(error)
             return
+        except BaseException:  # the thread that worked for all was interrupted; the others may ask again
+            self._done(key, one)
+            one.future.set_exception(CancelledError("the thread that compiled was interrupted"))
+            raise
         self._done(key, one, automaton)
         one.future.set_result(automaton)
 
