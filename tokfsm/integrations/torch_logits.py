@@ -22,16 +22,12 @@ def apply_token_bitmask_inplace(scores: Any, bitmask: tokfsm.Bitmask, rows: Sequ
     rows : sequence of int
         The others stay as they are.
     """
-    import torch
-
     if not rows:
         return
-    if scores.device.type != "cpu" or scores.dtype != torch.float32:
+    if scores.device.type == "cpu":
+        tokfsm.apply_token_bitmask_inplace(scores, bitmask, rows)
+    else:
         apply_with_operations(scores, bitmask, rows)
-        return
-    array, words = scores.detach().numpy(), bitmask.numpy()
-    for row in rows:
-        tokfsm.apply_token_bitmask_inplace(array[row], words[row])
 
 
 def apply_with_operations(scores: Any, bitmask: tokfsm.Bitmask, rows: Sequence[int]) -> None:
