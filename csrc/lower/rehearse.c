@@ -4,7 +4,8 @@
 #include "../vocab/traces.h"
 
 enum {
-    UNITS = 100000,       /* of work in all */
+    UNITS = 80000,       /* of work in all */
+    NEAR_NAMES = 4,
     MOST_NAMES = 128,    /* of an object */
     MOST_LITERALS = 16,  /* of an enumeration */
     MOST_PLACES = 256,   /* containers that wait */
@@ -82,6 +83,21 @@ static bool spell(rehearsal *r, tf_configuration *c, const tf_literal *literal)
     return goes_on(r);
 }
 
+/* Inside a string or name with content: its start, and the place behind a character. */
+static void look_inside(rehearsal *r, const tf_configuration *open)
+{
+    look(r, open);
+    if (open->content == NULL)
+        return;
+    for (const char *first = "aA0/"; *first != '\0'; first++) {
+        tf_configuration c = *open;
+        if (feed_byte(r, &c, *first)) {
+            look(r, &c);
+            return;
+        }
+    }
+}
+
 /* ---- values ---- */
 
 /* The place behind a value that has met all that is asked of it; `inside`: some place in it. */
@@ -104,13 +120,13 @@ static bool rehearse_string(rehearsal *r, const tf_configuration *before, tf_con
             return false;
     }
     if (s->n_literals == 0)
-        look(r, &open);
+        look_inside(r, &open);
     return finish(r, &open, before, after);
 }
 
 static bool rehearse_number(rehearsal *r, const tf_configuration *before, tf_configuration *after)
 {
-    static const char *const texts[] = {"1", "0", "-", "1."};
+    static const char *const texts[] = {"1", "-1", "1."};
     bool found = false;
     for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         tf_configuration c = *before;
@@ -208,6 +224,11 @@ static void rehearse_members(rehearsal *r, tf_configuration c, uint32_t alternat
     b->budget = NULL;
     b->err = NULL;
     look(r, &c);
+    if (kind->names.content != NULL) {
+        tf_configuration open = c;
+        if (feed_byte(r, &open, '"'))
+            look_inside(r, &open);
+    }
     for (uint32_t i = 0; i < order.n && goes_on(r); i++) {
         tf_configuration member = c, after;
         if (!feed_byte(r, &member, '"'))
@@ -218,7 +239,8 @@ static void rehearse_members(rehearsal *r, tf_configuration c, uint32_t alternat
         if (!feed_byte(r, &after, ','))
             return;
         c = after;
-        look(r, &c);
+        if (i < NEAR_NAMES) /* later ones are seldom met with the same names there */
+            look(r, &c);
     }
 }
 

@@ -9,8 +9,8 @@
 #include "build.h"
 
 /*
- * TF_REHEARSED_MASKS at the most. What a limit or a budget ends is left to first use; false is
- * no error but those of memory and of a cancelled call.
+ * TF_REHEARSED_MASKS at the most. Where a limit is met the rest is left to first use; it fails
+ * only for lack of memory, or cancelled.
  */
 enum { TF_REHEARSED_MASKS = 700 };
 tokfsm_status tf_rehearse(tf_build *b, const tokfsm_cancel *cancel, tokfsm_error *err);
