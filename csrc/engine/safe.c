@@ -252,15 +252,19 @@ bool tf_wanted_of(tf_run *run, const tf_configuration *c, tf_wanted *wanted)
         return false;
     wanted->c = c;
     wanted->n_words = content->language_words;
-    wanted->limited = false;
+    wanted->limited = wanted->every = false;
     memset(wanted->words.words, 0, wanted->n_words * sizeof *wanted->words.words);
     if (c->mode == TF_IN_NAME) {
         tf_scratch_words open;
         if (c->top->kind->name_sets > 0) /* a set of languages makes a name, none by itself */
             return false;
+        /* Where names are counted, declared ones are in none of the classes. */
+        wanted->every = !content->has_counts;
         for (uint32_t j = 0; j < content->n_languages; j++)
             if (tf_other_open(run, c->top, j, open.words))
                 tf_word_set(wanted->words.words, j);
+            else
+                wanted->every = false;
         /* With none emitted as many are left as there are. */
         return (!content->has_counts || c->top->emitted == NULL || run->settles) && run->call.status == TOKFSM_OK;
     }
@@ -291,6 +295,10 @@ bool tf_safe_of(tf_run *run, const tf_wanted *wanted, tf_safe *safe)
     uint64_t inside = every, live_any = 0;
     uint32_t chars = 0, from = 0, known = UINT32_MAX;
     bool hard = false;
+    if (wanted->every) {
+        *safe = (tf_safe){every, TF_GROUP_BIT('\\'), UINT32_MAX, false};
+        return true;
+    }
     tf_content_state *start = (tf_content_state *)(uintptr_t)wanted->c->content;
     const tf_safe_note *note = atomic_load_explicit(&start->safe, memory_order_acquire);
     if (note != NULL && memcmp(note->words, wanted->words.words,

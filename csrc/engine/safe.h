@@ -23,6 +23,7 @@ typedef struct tf_wanted {
     const tf_configuration *c; /* of the string or name */
     uint32_t n_words;
     bool limited; /* lengths matter */
+    bool every;   /* all classes of names are open: they divide all strings among them */
     uint32_t only; /* of the words, where there is but one language, asked for in one span of
                       lengths; TF_NONE: more */
     uint64_t only_first, only_last; /* the span */
