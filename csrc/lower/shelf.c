@@ -31,7 +31,7 @@ static tf_shelf *shelf_of(tokfsm_pack *pack)
         return NULL;
     memset(fresh, 0, sizeof *fresh);
     fresh->allocator = pack->allocator;
-    pack->free_shelf = free_shelf; /* whoever stores it, it is the same */
+    atomic_store_explicit(&pack->free_shelf, free_shelf, memory_order_relaxed); /* before the shelf */
     if (atomic_compare_exchange_strong_explicit(&pack->shelf, &shelf, fresh, memory_order_acq_rel,
                                                 memory_order_acquire))
         return fresh;

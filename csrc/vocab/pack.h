@@ -126,7 +126,7 @@ struct tokfsm_pack {
     struct tf_trace_set *traces; /* not in the image: traces.h */
     /* What the compile half keeps here, from one schema to the next: lower/shelf.h. */
     _Atomic(struct tf_shelf *) shelf;
-    void (*free_shelf)(struct tf_shelf *shelf);
+    _Atomic(void (*)(struct tf_shelf *)) free_shelf;
 };
 
 static inline const uint8_t *tf_pack_token(const tokfsm_pack *pack, uint32_t id, uint32_t *n)

@@ -524,7 +524,7 @@ void tokfsm_pack_free(tokfsm_pack *pack)
     tokfsm_allocator a = pack->allocator;
     struct tf_shelf *shelf = atomic_load_explicit(&pack->shelf, memory_order_acquire);
     if (shelf != NULL)
-        pack->free_shelf(shelf);
+        atomic_load_explicit(&pack->free_shelf, memory_order_relaxed)(shelf);
     tf_traces_free(pack);
     tf_release(&a, pack->block);
     tf_release(&a, pack);
