@@ -139,24 +139,26 @@ no_memory:
     return false;
 }
 
-/* Tokens that go on with an escape of this byte. */
+/* Tokens that go on with an escape of this byte; *any: those of any character are done. */
 static bool settle_escapes(tf_run *run, const tf_configuration *c, uint32_t backslash,
-                           uint8_t byte, tf_edits *edits)
+                           uint8_t byte, bool *any, tf_edits *edits)
 {
     static const char letters[] = "\"\\/bfnrt", bytes[] = "\"\\/\b\f\n\r\t";
     const tf_branches *branches = &run->m->pack->traces->all;
     const tf_trie *trie = &run->m->pack->all;
     uint32_t node = tf_trie_child(branches, backslash, 'u');
-    if (node != 0 && !settle_below(run, c, node, trie->end[node], edits))
+    if (node != 0 && !*any && !settle_below(run, c, node, trie->end[node], edits))
         return false;
+    *any = true;
     const char *at = byte == 0 ? NULL : strchr(bytes, byte);
     node = at == NULL ? 0 : tf_trie_child(branches, backslash, (uint8_t)letters[at - bytes]);
     return node == 0 || settle_below(run, c, node, trie->end[node], edits);
 }
 
-/* Tokens that come to an emitted name, or so near that no other one is left. */
+/* Tokens that come to an emitted name, or so near that no other one is left. *begun: those that
+   begin with \u are done, whatever the name. */
 static bool settle_name(tf_run *run, const tf_configuration *c, const uint8_t *rest, uint32_t n,
-                        tf_edits *edits)
+                        bool *begun, tf_edits *edits)
 {
     const tf_content *content = c->top->kind->names.content;
     const tf_branches *branches = &run->m->pack->traces->all;
@@ -165,8 +167,10 @@ static bool settle_name(tf_run *run, const tf_configuration *c, const uint8_t *r
     uint32_t node = 0;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t backslash = tf_trie_child(branches, node, '\\');
-        if (backslash != 0 && !settle_escapes(run, c, backslash, rest[k], edits))
+        bool any = k == 0 && *begun;
+        if (backslash != 0 && !settle_escapes(run, c, backslash, rest[k], &any, edits))
             return false;
+        *begun |= any && k == 0;
         if (rest[k] < ' ' || rest[k] == '"' || rest[k] == '\\')
             return true; /* not raw */
         node = tf_trie_child(branches, node, rest[k]);
@@ -185,6 +189,7 @@ bool tf_emitted_settle(tf_run *run, const tf_configuration *c, tf_edits *edits)
 {
     uint8_t start[MOST_BYTES];
     uint32_t n;
+    bool begun = false;
     if (!spelled_so_far(c, start, &n))
         return true; /* tf_emitted_apart says so before */
     for (const tf_emitted *e = c->top->emitted; e != NULL; e = e->previous) {
@@ -202,7 +207,7 @@ bool tf_emitted_settle(tf_run *run, const tf_configuration *c, tf_edits *edits)
         bool begins = n == 0 || memcmp(whole, start, n) == 0;
         if (!begins)
             tf_arena_back(run->arena, mark);
-        else if (!settle_name(run, c, whole + n, length - n, edits))
+        else if (!settle_name(run, c, whole + n, length - n, &begun, edits))
             return false;
     }
     return true;
