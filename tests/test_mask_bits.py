@@ -223,3 +223,20 @@ def test_numbers_of_members_that_make_no_difference(schema: Any, order: int) -> 
             continue
         _, more, less = differing(probe, every)
         assert not more and not less, (text, more, less)
+
+
+@pytest.mark.parametrize(("names", "text"), [
+    ({"patternProperties": {"^.{3}$": {}}, "additionalProperties": False}, b'{"abc":1,"abc'),
+    ({"patternProperties": {"^[0-9a-f]{12}$": {}}, "additionalProperties": False}, b'{"0123456789ab":1,"0123456789ab'),
+    ({"propertyNames": {"maxLength": 3}, "additionalProperties": {"type": "integer"}}, b'{"abc":1,"abc'),
+    ({"patternProperties": {"^[a-z]{1,40}$": {}}, "additionalProperties": False, "minProperties": 2}, b'{"' + b"a" * 40 + b'":1,"' + b"a" * 40),
+])
+def test_the_last_character_of_a_name_that_is_there(names: Any, text: bytes) -> None:
+    """There are many names, but behind the last character there is no other one left."""
+    probe = Probe(tokfsm.compile({"type": "object", **names}, tokfsm.Vocabulary.from_bytes(list(SINGLES))))
+    for byte in text[:-1]:
+        assert probe.matcher.accept_token(byte)
+        _, more, less = differing(probe, SINGLES)
+        assert not more and not less
+        assert probe.matcher.min_tokens < 100
+    assert not probe.matcher.accept_token(text[-1])

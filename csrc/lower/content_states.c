@@ -188,7 +188,7 @@ static tokfsm_status make_state(tf_build *b, tf_content_build *c, const tf_dfa_s
     }
     if (counts != NULL)
         TF_TRY(tf_count_strings(b, dfa, tuple, n,
-                                content->has_counts == TF_COUNTS_FROM_BELOW ? TF_COUNTED_STATES : UINT64_MAX,
+                                content->has_counts == TF_COUNTS_FROM_BELOW ? TF_COUNTED_STATES : UINT64_MAX, false,
                                 counts));
     state->content = content;
     state->accepts = words;

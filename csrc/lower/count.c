@@ -104,7 +104,7 @@ static tokfsm_status count(counting *c, tf_dfa_state_id start, uint64_t *n)
 
 /*
  * More strings than any text has names: found within a few characters, without a look at what
- * lies behind them, and as good as no end.
+ * lies behind them.
  */
 static tokfsm_status find_many(const counting *c, tf_dfa_state_id start, bool *many)
 {
@@ -151,7 +151,7 @@ static tokfsm_status find_many(const counting *c, tf_dfa_state_id start, bool *m
 }
 
 tokfsm_status tf_count_strings(tf_build *b, tf_dfa *dfa, const tf_dfa_state_id *tuple, uint32_t n,
-                               uint64_t most_states, uint64_t *counts)
+                               uint64_t most_states, bool exactly, uint64_t *counts)
 {
     counting c = {.b = b, .dfa = dfa, .states_left = most_states};
     tokfsm_status status = TOKFSM_OK;
@@ -160,10 +160,10 @@ tokfsm_status tf_count_strings(tf_build *b, tf_dfa *dfa, const tf_dfa_state_id *
     for (uint32_t i = 0; i < n && status == TOKFSM_OK; i++) {
         bool many = false;
         counts[i] = 0;
-        if (tuple[i] != TF_DFA_DEAD)
+        if (tuple[i] != TF_DFA_DEAD && !exactly)
             status = find_many(&c, tuple[i], &many);
         if (many)
-            counts[i] = UINT64_MAX;
+            counts[i] = TF_MANY_STRINGS;
         else if (tuple[i] != TF_DFA_DEAD && status == TOKFSM_OK)
             status = count(&c, tuple[i], &counts[i]);
     }

@@ -352,7 +352,8 @@ static tokfsm_status make_classes(tf_build *b, pattern_list *list, const tf_lite
         tf_dfa_state_id start;
         items[i].matches = s.matches[i];
         TF_TRY(tf_dfa_start(s.set->dfa, s.language[i], b->budget, &start, b->err));
-        TF_TRY(tf_count_strings(b, s.set->dfa, &start, 1, UINT64_MAX, &items[i].n_names));
+        TF_TRY(tf_count_strings(b, s.set->dfa, &start, 1, UINT64_MAX, true,
+                                &items[i].n_names));
         finite |= items[i].n_names != UINT64_MAX;
     }
     classes->set = s.set;

@@ -77,10 +77,12 @@ uint64_t tf_build_n_content_states(tf_build *b);
 void tf_contents_free(tf_build *b);
 /*
  * Accepted continuations of each state of a tuple; UINT64_MAX: no end of them. Where over
- * `most_states` would have to be looked at it is 1: there is one.
+ * `most_states` would have to be looked at it is 1: there is one. Unless `exactly`,
+ * TF_MANY_STRINGS stands for more than any text has names, and for no end.
  */
+#define TF_MANY_STRINGS ((uint64_t)1 << 62)
 tokfsm_status tf_count_strings(tf_build *b, tf_dfa *dfa, const tf_dfa_state_id *tuple, uint32_t n,
-                               uint64_t most_states, uint64_t *counts);
+                               uint64_t most_states, bool exactly, uint64_t *counts);
 enum { TF_COUNTED_STATES = 4096 }; /* where a count from below will do */
 enum { TF_COUNTS_NONE, TF_COUNTS_ALL, TF_COUNTS_FROM_BELOW };
 /* tf_name_cheapest while compiling. */
