@@ -147,6 +147,8 @@ static bool settle_escapes(tf_run *run, const tf_configuration *c, uint32_t back
     const tf_branches *branches = &run->m->pack->traces->all;
     const tf_trie *trie = &run->m->pack->all;
     uint32_t node = tf_trie_child(branches, backslash, 'u');
+    if (!*any && !settle_below(run, c, backslash, backslash + 1, edits))
+        return false;
     if (node != 0 && !*any && !settle_below(run, c, node, trie->end[node], edits))
         return false;
     *any = true;
