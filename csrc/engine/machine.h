@@ -161,6 +161,7 @@ struct tf_nstate {
     const uint64_t *end;  /* outcome if the number ends here; all zero: it may not */
     _Atomic(const tf_nstate *) next[TF_N_CLASSES]; /* &tf_number_dead: no transition */
     _Atomic(const uint32_t *) cost; /* [n] tokens to an end that satisfies obligation i */
+    atomic_uint any_digits; /* digits.c; 0: not found out */
     const void *build; /* compile half */
     uint32_t id;       /* artifacts */
 };

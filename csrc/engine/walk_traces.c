@@ -21,6 +21,8 @@ typedef struct level {
 } level;
 
 enum { NEAR_LEVELS = 24, FEW_IDS = 16, VISITS_A_UNIT = 16 };
+/* Digits looked ahead; those that a state which leads to itself takes, more than a token has. */
+enum { FEW_DIGITS = 3, MOST_DIGITS = UINT16_MAX };
 
 typedef struct trace_walk {
     tf_run *run;
@@ -96,7 +98,7 @@ static bool compared(const tf_configuration *c) { return c->top != NULL && c->to
 static bool all_stay(trace_walk *w, const tf_configuration *c, uint32_t mark)
 {
     uint64_t room;
-    uint32_t most = w->traces->stays_chars[mark];
+    uint32_t most = w->traces->most_left[mark];
     return w->run->m->options.escapes != TOKFSM_ESCAPES_MINIMAL &&
            tf_free_room(w->run, c, &room) && room >= most &&
            (!compared(c) || tf_unique_stays(w->run, c, most));
@@ -142,7 +144,7 @@ static bool take_content(trace_walk *w, const tf_configuration *c, uint32_t mark
         return run->call.status == TOKFSM_OK;
     if (!tf_safe_of(run, &wanted, &safe))
         return false;
-    const bool near = traces->stays_chars[mark] <= safe.most;
+    const bool near = traces->most_left[mark] <= safe.most;
     for (uint32_t i = first; i < end; i++) {
         uint64_t groups = traces->stay_groups[i], outside = groups & ~safe.inside;
         bool escaped = (groups & TF_GROUP_BIT('\\')) != 0;
@@ -175,14 +177,6 @@ static bool any_inside(trace_walk *w, const tf_configuration *c)
 
 /* ---- digits ---- */
 
-static bool any_digits(tf_run *run, const tf_nstate *state)
-{
-    for (uint8_t digit = '0'; digit <= '9'; digit++)
-        if (tf_number_step(run->m, state, digit, &run->call) != state)
-            return false;
-    return true;
-}
-
 /* As tf_number_step, without a call where the state is known. */
 static inline const tf_nstate *step_digit(tf_run *run, const tf_nstate *state, uint8_t digit)
 {
@@ -190,6 +184,57 @@ static inline const tf_nstate *step_digit(tf_run *run, const tf_nstate *state, u
     const tf_nstate *next =
         atomic_load_explicit(&from->next[digit - '0'], memory_order_acquire);
     return next != NULL ? next : tf_number_step(run->m, state, digit, &run->call);
+}
+
+static bool leads_to_itself(tf_run *run, const tf_nstate *state)
+{
+    for (uint8_t digit = '0'; digit <= '9'; digit++)
+        if (step_digit(run, state, digit) != state)
+            return false;
+    return true;
+}
+
+/*
+ * How many digits may follow, at most `most`, whatever they are, with all that is live in the state
+ * live behind them. What is found is kept: that many at least, and whether it is known to be all.
+ */
+static uint32_t any_digits(tf_run *run, const tf_nstate *state, uint32_t most)
+{
+    tf_nstate *kept = (tf_nstate *)(uintptr_t)state;
+    uint32_t note = atomic_load_explicit(&kept->any_digits, memory_order_relaxed);
+    uint32_t n = note >> 2;
+    bool known = (note & 1u) != 0, all = (note & 2u) != 0;
+    if (known && (all || n >= most))
+        return n < most ? n : most;
+    n = most;
+    if (leads_to_itself(run, state)) {
+        n = MOST_DIGITS;
+    } else {
+        for (uint8_t digit = '0'; digit <= '9' && n > 0; digit++) {
+            const tf_nstate *next = step_digit(run, state, digit);
+            if (next == NULL)
+                return 0;
+            if (next == &tf_number_dead ||
+                memcmp(next->live, state->live, state->rules->n_words * sizeof *next->live) != 0) {
+                n = 0;
+            } else if (n > 1) {
+                uint32_t after = 1 + any_digits(run, next, n - 1);
+                n = after < n ? after : n;
+            }
+        }
+    }
+    if (run->call.status == TOKFSM_OK)
+        atomic_store_explicit(&kept->any_digits, n << 2 | (n < most ? 2u : 0) | 1u,
+                              memory_order_relaxed);
+    return n < most ? n : most;
+}
+
+/* Whether all that is below the node is of digits that may follow. */
+static bool takes_below(const trace_walk *w, const tf_nstate *state, uint32_t node)
+{
+    uint32_t left = w->traces->most_left[node];
+    return left <= FEW_DIGITS ? any_digits(w->run, state, left) == left
+                              : leads_to_itself(w->run, state);
 }
 
 /* Tokens of nothing but digits: the number's state moves, and nothing else. */
@@ -201,8 +246,7 @@ static bool walk_digits(trace_walk *w, const tf_configuration *c, uint32_t mark,
     const tf_nstate *state = c->at;
     uint32_t n_words = state->rules->n_words, depth = 0, node = mark + 1, visits = 0;
     const uint64_t *alive = tf_words(&c->alive, n_words);
-    const tf_nstate *any = NULL; /* takes any digits */
-    if (any_digits(run, state))
+    if (takes_below(w, state, mark))
         return run->call.status == TOKFSM_OK && take_below(w, mark, whole);
     levels[0].state = state;
     levels[0].end = trie->end[mark];
@@ -218,8 +262,7 @@ static bool walk_digits(trace_walk *w, const tf_configuration *c, uint32_t mark,
             node = trie->end[node];
             continue;
         }
-        if (next == any || (depth == 0 && any_digits(run, next))) {
-            any = next;
+        if (w->traces->most_left[node] > 0 && takes_below(w, next, node)) {
             if (!take_below(w, node, whole))
                 return false;
             node = trie->end[node];

@@ -423,14 +423,16 @@ static tokfsm_status make_piece(trace_builder *b, const uint32_t *ids, uint32_t 
 }
 
 static tokfsm_status make_nodes(trace_builder *b, const trace_list *list, tf_traces *traces,
-                                uint32_t *stays_chars, const tf_piece **piece)
+                                uint32_t *most_left, const tf_piece **piece)
 {
     const tf_trie *trie = &traces->trie;
     uint32_t digits_end = 0;
     for (uint32_t node = 0; node < trie->n_nodes; node++) {
         uint8_t byte = trie->byte[node];
-        if (node > 0 && byte == TF_MARK_DIGITS && node >= digits_end)
+        if (node > 0 && byte == TF_MARK_DIGITS && node >= digits_end) {
             digits_end = trie->end[node];
+            tf_trie_heights(trie, node, most_left);
+        }
         bool mark = node > 0 && (byte == TF_MARK_STAYS || node < digits_end);
         uint32_t first = trie->first[node], end = trie->first[mark ? trie->end[node] : node + 1];
         if (end - first >= PIECE_IDS)
@@ -442,8 +444,8 @@ static tokfsm_status make_nodes(trace_builder *b, const trace_list *list, tf_tra
                 while (item->data[from - 1] != TF_MARK_STAYS)
                     from--;
                 uint32_t chars = chars_of(item->data + from, item->n_bytes - from);
-                if (chars > stays_chars[node])
-                    stays_chars[node] = chars;
+                if (chars > most_left[node])
+                    most_left[node] = chars;
             }
     }
     return TOKFSM_OK;
@@ -472,12 +474,12 @@ static tokfsm_status make_trie(trace_builder *b, trace_list *list, bool close, t
     uint16_t *before = tf_arena_take(arena, list->n * sizeof *before);
     uint32_t *stay_from = tf_arena_take(arena, list->n * sizeof *stay_from);
     uint64_t *stay_groups = tf_arena_take(arena, list->n * sizeof *stay_groups);
-    uint32_t *stays_chars = tf_arena_zero(arena, n_nodes * sizeof *stays_chars);
+    uint32_t *most_left = tf_arena_zero(arena, n_nodes * sizeof *most_left);
     const tf_piece **piece = tf_arena_zero(arena, n_nodes * sizeof *piece);
     if (byte == NULL || end == NULL || first == NULL || ids == NULL || root == NULL ||
         path == NULL || lead == NULL || longest == NULL || chars == NULL || minimal == NULL ||
         before == NULL || stay_from == NULL || stay_groups == NULL ||
-        stays_chars == NULL || piece == NULL)
+        most_left == NULL || piece == NULL)
         return no_memory(b);
     tf_trie_arrays out = {byte, end, first, ids, root};
     tf_trie_fill(list->sorted, shared, list->n, n_nodes, path, &out);
@@ -498,11 +500,11 @@ static tokfsm_status make_trie(trace_builder *b, trace_list *list, bool close, t
     traces->chars = close ? chars : NULL;
     traces->minimal = close ? minimal : NULL;
     traces->before = close ? before : NULL;
-    traces->stays_chars = stays_chars;
+    traces->most_left = most_left;
     traces->stay_from = stay_from;
     traces->stay_groups = stay_groups;
     traces->piece = piece;
-    return make_nodes(b, list, traces, stays_chars, piece);
+    return make_nodes(b, list, traces, most_left, piece);
 }
 
 /* Node by node, so that what is read and written lies together. */

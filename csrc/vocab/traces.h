@@ -42,8 +42,9 @@ typedef struct tf_traces {
     const uint64_t *stay_groups;
     const uint32_t *stay_from;
     const uint16_t *before;  /* close: which of tf_trace_set.befores is before the quote */
-    /* [n_nodes] of a mark: most characters that its tokens begin in their last string. */
-    const uint32_t *stays_chars;
+    /* [n_nodes] at STAYS: most characters that its tokens begin in their last string; at DIGITS and
+       all nodes below it: most digits that follow. */
+    const uint32_t *most_left;
     /* [n_nodes] at STAYS and DIGITS, and at all nodes below the latter, the tokens from there on,
        else those of the node; NULL: few. */
     const tf_piece *const *piece;

@@ -122,6 +122,14 @@ void tf_trie_fill(const tf_trie_item *items, const uint32_t *shared, size_t n,
     out->first[n_nodes] = (uint32_t)n;
 }
 
+void tf_trie_heights(const tf_trie *trie, uint32_t node, uint32_t *heights)
+{
+    for (uint32_t i = trie->end[node]; i-- > node;) /* what is below comes first */
+        for (uint32_t child = i + 1; child < trie->end[i]; child = trie->end[child])
+            if (heights[i] < heights[child] + 1)
+                heights[i] = heights[child] + 1;
+}
+
 /* Tokens lie in order of ids, not of nodes: fetch what the next ids will need. */
 static inline void fetch_ahead(const tokfsm_pack *pack, const uint32_t *ids, uint32_t k, uint32_t n)
 {

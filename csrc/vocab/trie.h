@@ -38,6 +38,9 @@ size_t tf_trie_measure(const tf_trie_item *items, size_t n, uint32_t *shared,
 void tf_trie_fill(const tf_trie_item *items, const uint32_t *shared, size_t n,
                   size_t n_nodes, uint32_t *path, const tf_trie_arrays *out);
 
+/* Of `node` and all below it: edges on the longest way down. They are zero before. */
+void tf_trie_heights(const tf_trie *trie, uint32_t node, uint32_t *heights);
+
 /*
  * Verify a trie from untrusted bytes, its n_ids ids included; NULL, or what is wrong. Each
  * token must end in the path of its node, with nothing or a quote before that; with
