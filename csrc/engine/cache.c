@@ -227,7 +227,7 @@ static bool put_names(const tf_configuration *c, const tf_frame *frame, tf_signa
     bool top = frame == c->top, in_name = top && c->mode == TF_IN_NAME && c->literal == TF_ON;
     uint32_t low = in_name ? c->low : 0, high = in_name ? c->high : 0;
     if (!kind->names_apart || kind->n_alternatives > FEW_ALTERNATIVES ||
-        (top && c->mode == TF_AT_NAME))
+        (top && c->mode == TF_AT_NAME && !c->others_only))
         return false;
     uint64_t wanted[FEW_ALTERNATIVES];
     for (uint32_t a = 0; a < kind->n_alternatives; a++) {
@@ -319,7 +319,7 @@ void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutra
     bool gap = c->mode == TF_AT_VALUE || c->mode == TF_AT_NAME;
     bool value = c->mode == TF_AT_VALUE || c->mode == TF_IN_STRING || c->mode == TF_IN_NUMBER ||
                  c->mode == TF_IN_LITERAL;
-    put(s, c->mode | (gap ? (uint64_t)c->gap << 8 : 0) |
+    put(s, c->mode | (uint64_t)c->others_only << 32 | (gap ? (uint64_t)c->gap << 8 : 0) |
                (string ? (uint64_t)c->sub << 16 | (uint64_t)c->literal << 24 : 0));
     if (value && c->value != NULL) {
         put(s, (uint64_t)(uintptr_t)c->value);
@@ -355,6 +355,15 @@ void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutra
         return;
     }
     hash_words(s);
+}
+
+void tf_signature_of_others(const tf_machine *m, const tf_configuration *c, tf_signature *s)
+{
+    tf_configuration others = *c;
+    others.others_only = 1;
+    if (c->mode == TF_IN_NAME)
+        others.literal = TF_OFF;
+    tf_signature_of(m, &others, false, s);
 }
 
 void tf_signature_near(tf_signature *s)

@@ -27,6 +27,10 @@ typedef struct tf_signature {
 /* `neutral`: where items are compared, nothing that is written can matter (tf_unique_neutral). */
 void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutral,
                      tf_signature *signature);
+/* Of what is no declared name, where one begins or in one that keeps to these (kind->names_apart):
+   a part of a mask. */
+void tf_signature_of_others(const tf_machine *m, const tf_configuration *c,
+                            tf_signature *signature);
 /* Find out what masks depend on in frames of a kind whose names are there (kind->names_apart). */
 void tf_cache_kind(const tf_machine *m, tf_kind *kind);
 /* False: not there. */

@@ -82,7 +82,8 @@ typedef struct tf_configuration {
     uint8_t literals_only;   /* walk of the literals alone: leaving them is the end, and what is
                                 on them goes on to the quote, live or not */
     uint8_t closed_literal;  /* set by a step that closed a string that kept to the literals */
-    uint8_t spare[2];        /* 0: a matcher's history compares whole words */
+    uint8_t others_only;     /* AT_NAME: what begins is taken for no declared name */
+    uint8_t spare[1];        /* 0: a matcher's history compares whole words */
 } tf_configuration;
 
 /* A step's surroundings. Frames and texts that it makes go to the arena. */

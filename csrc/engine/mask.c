@@ -143,6 +143,49 @@ static bool mask_content(tf_run *run, const tf_configuration *c, tf_edits *edits
     return tf_walk_content(run, c, &edits->before);
 }
 
+/*
+ * Names that are none of the declared ones, kept by themselves: they do not depend on which of
+ * those are there, for these are spelled in one way, and the walk along them sees to what closes
+ * one.
+ */
+static bool others_apart(const tf_configuration *c)
+{
+    return c->top->kind->names_apart && c->top->emitted == NULL && c->top->kind->n_names > 0 &&
+           (c->mode == TF_AT_NAME || c->literal == TF_ON);
+}
+
+static bool mask_other_names(tf_run *run, const tf_configuration *c, tf_edits *edits)
+{
+    tf_signature signature = {0};
+    if (c->mode == TF_IN_NAME && others_apart(c))
+        tf_signature_of_others(run->m, c, &signature);
+    if (tf_cache_find(run->m, &signature, edits))
+        return true;
+    if (!mask_content(run, c, edits))
+        return false;
+    tf_cache_keep(run->m, &signature, 0, false, edits);
+    return true;
+}
+
+/* Where a name can begin. */
+static bool mask_at_name(tf_run *run, const tf_configuration *c, tf_edits *edits)
+{
+    if (!others_apart(c))
+        return tf_walk_traces(run, TF_TRACE_STRUCTURE, c, NULL, edits, &edits->set);
+    tf_configuration part = *c;
+    tf_signature signature;
+    tf_signature_of_others(run->m, c, &signature);
+    if (!tf_cache_find(run->m, &signature, edits)) {
+        part.others_only = 1;
+        if (!tf_walk_traces(run, TF_TRACE_STRUCTURE, &part, NULL, edits, &edits->before))
+            return false;
+        tf_cache_keep(run->m, &signature, 0, false, edits);
+    }
+    part.others_only = 0;
+    part.literals_only = 1;
+    return tf_walk_traces(run, TF_TRACE_STRUCTURE, &part, NULL, edits, &edits->set);
+}
+
 /* `settled`: where items are compared, what is written makes no difference. */
 static bool mask_string(tf_run *run, const tf_configuration *c, bool settled, tf_edits *edits)
 {
@@ -160,7 +203,7 @@ static bool mask_string(tf_run *run, const tf_configuration *c, bool settled, tf
         memset(edits, 0, sizeof *edits);
         if (settled && c->content != NULL && c->sub == TF_STR_NORMAL &&
             (c->literal == TF_OFF || (c->literal == TF_ON && (name || only_content(c)))))
-            return mask_content(run, c, edits) &&
+            return mask_other_names(run, c, edits) &&
                    (c->literal == TF_OFF || tf_walk_literals(run, c, TF_BESIDE_ANY, edits));
         if (settled && c->literal == TF_ON && tf_only_literals(run, c))
             return tf_walk_literals(run, c, TF_BESIDE_NOTHING, edits);
@@ -196,8 +239,8 @@ static bool make(tf_run *run, const tf_configuration *c, bool settled, tf_edits 
         case TF_IN_STRING:
         case TF_IN_NAME: return mask_string(run, c, settled, edits);
         case TF_IN_NUMBER: return mask_number(run, c, edits);
+        case TF_AT_NAME: return mask_at_name(run, c, edits);
         case TF_AT_VALUE:
-        case TF_AT_NAME:
         case TF_AT_COLON:
         case TF_AT_AFTER:
             return tf_walk_traces(run, TF_TRACE_STRUCTURE, c, NULL, edits, &edits->set);

@@ -160,7 +160,8 @@ static bool enter_name(tf_run *run, tf_configuration *c)
     c->mode = TF_IN_NAME;
     c->at = &c->top->kind->names;
     c->low = c->pos = 0;
-    c->high = c->top->kind->n_names;
+    c->high = c->others_only ? 0 : c->top->kind->n_names;
+    c->others_only = 0;
     c->sub = TF_STR_NORMAL;
     c->literal = c->high > 0 ? TF_ON : TF_OFF;
     c->text = NULL;

@@ -50,6 +50,8 @@ typedef struct tf_close_span {
 /*
  * The same over traces, `which` of them (TF_TRACE_*), from a place outside strings; of
  * TF_TRACE_CLOSE, from behind the quote, those in the span. What is alike goes to edits->pieces.
+ * With c->literals_only, where a name can begin: the tokens that begin a declared one, spell it or
+ * close it; the latter go to edits->cleared, too, before they are decided.
  */
 bool tf_walk_traces(tf_run *run, int which, const tf_configuration *c, const tf_close_span *close,
                     tf_edits *edits, tf_ids *set);

@@ -143,7 +143,8 @@ static uint32_t ids_end(const tf_safe_walk *w, const tf_branch *branch)
 /* A backslash between characters. */
 static bool visit_backslash(tf_safe_walk *w, tf_safe_level *here, const tf_branch *branch, bool *deeper)
 {
-    if (w->from->literal == TF_ON || w->minimal)
+    /* A declared name is spelled in one way: behind an escape that it lacks there are others. */
+    if ((w->from->literal == TF_ON && w->from->mode != TF_IN_NAME) || w->minimal)
         return walk_escape(w, here, here->n, "", branch->node);
     if (branch->ids != ids_end(w, branch) && may_escape(w, here) &&
         !add_ids(w, branch->ids, ids_end(w, branch)))

@@ -308,14 +308,16 @@ static way visit_mark(trace_walk *w, const level *here, uint32_t node, bool whol
 {
     uint8_t mark = w->traces->trie.byte[node];
     const tf_configuration *c = &here->c;
-    if (mark == TF_MARK_STAYS && all_stay(w, c, node))
+    if (c->literals_only && mark == TF_MARK_FREE)
+        return OVER;
+    bool done = false, stays = mark == TF_MARK_STAYS && !c->literals_only;
+    if (stays && all_stay(w, c, node))
         return take_below(w, node, whole) ? OVER : FAILED;
-    bool done = false;
-    if (mark == TF_MARK_STAYS && !take_content(w, c, node, whole, &done))
+    if (stays && !take_content(w, c, node, whole, &done))
         return FAILED;
     if (done)
         return OVER;
-    if ((mark == TF_MARK_FREE || mark == TF_MARK_CLOSES) &&
+    if ((mark == TF_MARK_FREE || mark == TF_MARK_CLOSES) && !c->literals_only &&
         any_inside(w, c) != (mark == TF_MARK_FREE))
         return w->run->call.status == TOKFSM_OK ? OVER : FAILED;
     if (mark == TF_MARK_DIGITS && !compared(c))
@@ -326,6 +328,18 @@ static way visit_mark(trace_walk *w, const level *here, uint32_t node, bool whol
                    take(w, trie->first[node], trie->first[node + 1], NULL, whole)
                ? BELOW
                : FAILED;
+}
+
+/* From a place that keeps to the literals: where one is closed, other walks took it for another. */
+static bool leave_literal(trace_walk *w, uint32_t node, tf_configuration *next)
+{
+    const tf_trie *trie = &w->traces->trie;
+    uint32_t first = trie->first[node], end = trie->first[trie->end[node]];
+    if (!next->closed_literal)
+        return true;
+    next->literals_only = 0;
+    return tf_ids_add(&w->edits->cleared, w->run->arena, trie->ids + first, end - first) ||
+           no_memory(w->run);
 }
 
 static way visit(trace_walk *w, const level *here, uint32_t node, bool whole, level *next)
@@ -343,10 +357,15 @@ static way visit(trace_walk *w, const level *here, uint32_t node, bool whole, le
     if (!tf_glance(&here->c, here->literals, byte))
         return OVER;
     next->c = here->c;
-    if (!tf_step(run, &next->c, byte))
-        return run->call.status == TOKFSM_OK ? OVER : FAILED;
-    if (!take_node(w, node, whole))
+    next->c.closed_literal = 0;
+    bool alive = tf_step(run, &next->c, byte);
+    if (run->call.status != TOKFSM_OK || (here->c.literals_only && !leave_literal(w, node, &next->c)))
         return FAILED;
+    if (!alive)
+        return OVER;
+    if (!next->c.literals_only || (next->c.mode == TF_IN_NAME && tf_string_is_live(run, &next->c)))
+        if (!take_node(w, node, whole))
+            return FAILED;
     next->literals = here->literals;
     if (next->c.mode != here->c.mode &&
         (next->c.mode == TF_IN_STRING || next->c.mode == TF_IN_NAME))
@@ -411,6 +430,6 @@ bool tf_walk_traces(tf_run *run, int which, const tf_configuration *c, const tf_
     w.levels = w.near;
     w.n_levels = NEAR_LEVELS;
     uint32_t mark = w.traces->trie.root[TF_MARK_LONG];
-    return take_node(&w, 0, w.whole) && walk_subtree(&w, c, 0, w.whole) &&
+    return (c->literals_only || take_node(&w, 0, w.whole)) && walk_subtree(&w, c, 0, w.whole) &&
            (mark == 0 || walk_subtree(&w, c, mark, w.lead == TOKFSM_UNBOUNDED));
 }
