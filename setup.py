@@ -31,8 +31,8 @@ SOURCES = {
               "unique walk walk_content walk_literals walk_safe walk_safe_close walk_traces",
     "lower": "admitted alike alternatives build choices content_states cost count domain done equal_items evaluate expand "
              "explore holding hopeless index kinds literals name_classes names negate negate_unevaluated number_facts "
-             "number_outcomes number_states numbers obligations patterns prune rehearse satisfiable shelf strings told_apart "
-             "unevaluated values witnesses",
+             "number_outcomes number_states numbers obligations patterns prune rehearse satisfiable shelf spelled_patterns strings "
+             "told_apart unevaluated values witnesses",
     "artifact": "open read_content read_machine write write_content",
     "matcher": "accept batch compact draft fill forced history mask_view matcher row workers",
     "logits": "apply kernels kernels_avx2 kernels_avx512 kernels_neon",

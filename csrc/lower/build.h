@@ -105,6 +105,8 @@ typedef struct tf_pattern_record {
     const char *text;
     uint32_t n;
     uint32_t next; /* hash chain */
+    uint32_t n_spelled;
+    const tf_name *spelled; /* all that it matches, where it spells that out; else NULL */
 } tf_pattern_record;
 
 /* index.h */
@@ -203,7 +205,10 @@ void tf_item_counts(const tf_build *b, const tf_alternative *alternative, uint64
 typedef tokfsm_status (*tf_name_visitor)(void *context, const char *text, uint32_t n);
 tokfsm_status tf_each_required(const tf_build *b, const tf_alternative *alternative,
                                tf_name_visitor visit, void *context);
-/* All names that it speaks of: properties, then required ones that none declares. */
+/* All names that it declares: properties, then required ones that none declares. */
+tokfsm_status tf_each_declared(tf_build *b, const tf_alternative *alternative,
+                               tf_name_visitor visit, void *context);
+/* All names that it speaks of: those, and the ones that a pattern spells out. */
 tokfsm_status tf_each_name(tf_build *b, const tf_alternative *alternative,
                            tf_name_visitor visit, void *context);
 

@@ -211,7 +211,7 @@ static tokfsm_status make_object(tf_build *b, const alternatives *all, tf_kind *
                         rank == NULL ? NULL : rank + (size_t)a * kind->n_names, 0};
         TF_TRY(tf_each_required(b, all->items[a], mark_required, &mark));
         if (ordered)
-            TF_TRY(tf_each_name(b, all->items[a], mark_rank, &mark));
+            TF_TRY(tf_each_declared(b, all->items[a], mark_rank, &mark));
     }
     kind->required = required;
     kind->rank = rank;

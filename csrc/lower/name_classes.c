@@ -27,13 +27,15 @@ static tokfsm_status visit_patterns_of(tf_build *b, void *context, const tf_sche
             if (node->type == TF_JSON_STRING)
                 TF_TRY(v->name(v->context, node->text, node->n));
         }
-        return TOKFSM_OK;
     }
     TF_TRY(tf_pattern_of_lengths(b, s->min_length, most, &lengths));
     const uint32_t patterns[3] = {b->pattern_of[id], b->format_of[id], lengths};
-    for (int i = 0; i < 3; i++)
-        if (patterns[i] != TF_NO_PATTERN)
-            TF_TRY(v->visit(v->context, patterns[i]));
+    for (int i = 0; i < 3; i++) {
+        if (patterns[i] == TF_NO_PATTERN)
+            continue;
+        TF_TRY(v->name != NULL ? tf_each_spelled(b, patterns[i], v->name, v->context)
+                               : v->visit(v->context, patterns[i]));
+    }
     return TOKFSM_OK;
 }
 
@@ -97,6 +99,8 @@ typedef struct pattern_list {
 static tokfsm_status add_pattern(void *context, uint32_t pattern)
 {
     pattern_list *list = context;
+    if (tf_pattern_is_spelled(list->b, pattern))
+        return TOKFSM_OK; /* what it matches is declared: tf_each_name */
     for (size_t i = 0; i < list->all.n; i++)
         if (list->all.items[i] == pattern)
             return TOKFSM_OK;
@@ -116,6 +120,8 @@ tokfsm_status tf_name_matches(tf_build *b, const tf_name_view *name, uint32_t pa
         return tf_pattern_matches(b, pattern, name->text, name->n, matches);
     const tf_pattern_set *set = name->classes->set;
     *matches = false;
+    if (tf_pattern_is_spelled(b, pattern))
+        return TOKFSM_OK;
     for (uint32_t i = 0; set != NULL && i < set->n; i++)
         if (set->patterns[i] == pattern) {
             *matches = tf_word_bit(name->classes->items[name->class].matches, i);

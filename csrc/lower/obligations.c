@@ -393,6 +393,15 @@ static tokfsm_status each_property(const tf_schema *s, tf_name_visitor visit, vo
     return TOKFSM_OK;
 }
 
+/* Names that the patterns of a schema spell out. */
+static tokfsm_status each_spelled(const tf_build *b, const tf_schema *s, tf_name_visitor visit,
+                                  void *context)
+{
+    for (uint32_t k = 0; k < s->n_pattern_properties; k++)
+        TF_TRY(tf_each_spelled(b, s->pattern_properties[k].number, visit, context));
+    return TOKFSM_OK;
+}
+
 tokfsm_status tf_each_required(const tf_build *b, const tf_alternative *alternative,
                                tf_name_visitor visit, void *context)
 {
@@ -417,6 +426,27 @@ tokfsm_status tf_each_required(const tf_build *b, const tf_alternative *alternat
 
 tokfsm_status tf_each_name(tf_build *b, const tf_alternative *alternative,
                            tf_name_visitor visit, void *context)
+{
+    TF_TRY(tf_each_declared(b, alternative, visit, context));
+    for (uint32_t i = 0; i < alternative->n_atoms; i++) {
+        tf_obligation atom = alternative->atoms[i];
+        if (tf_obligation_tag(atom) == TF_EQUALS)
+            continue;
+        if (tf_obligation_tag(atom) != TF_FACT) {
+            TF_TRY(each_spelled(b, schema_of(b, atom), visit, context));
+            continue;
+        }
+        const tf_fact *fact = &b->facts.items[tf_obligation_index(atom)];
+        if (fact->kind == TF_SOME_MEMBER)
+            TF_TRY(each_spelled(b, &b->ir.schemas[fact->index], visit, context));
+        for (uint32_t k = 0; k < fact->n_list; k++)
+            TF_TRY(each_spelled(b, &b->ir.schemas[fact->list[k]], visit, context));
+    }
+    return TOKFSM_OK;
+}
+
+tokfsm_status tf_each_declared(tf_build *b, const tf_alternative *alternative,
+                               tf_name_visitor visit, void *context)
 {
     for (uint32_t i = 0; i < alternative->n_atoms; i++) {
         tf_obligation atom = alternative->atoms[i];

@@ -30,7 +30,9 @@ tokfsm_status tf_pattern_intern(tf_build *b, const char *text, uint32_t n, uint3
     if (!tf_grow(&b->arena.allocator, (void **)&b->patterns.items, b->patterns.n,
                  &b->patterns.capacity, sizeof *b->patterns.items))
         return no_memory(b);
-    b->patterns.items[b->patterns.n] = (tf_pattern_record){text, n, *head};
+    tf_pattern_record *made = &b->patterns.items[b->patterns.n];
+    *made = (tf_pattern_record){text, n, *head, 0, NULL};
+    TF_TRY(tf_pattern_spell(b, made));
     *pattern = (uint32_t)b->patterns.n++;
     *head = (uint32_t)b->patterns.n;
     return TOKFSM_OK;

@@ -30,6 +30,15 @@ tokfsm_status tf_patterns_unsupported(tf_build *b);
 /* Intern all patterns and formats of the schema records, and refuse what must be refused. */
 tokfsm_status tf_patterns_read(tf_build *b);
 void tf_patterns_free(tf_build *b);
+/* Find out whether a pattern spells out what it matches. */
+tokfsm_status tf_pattern_spell(tf_build *b, tf_pattern_record *pattern);
+/* All that a pattern matches which spells it out; nothing of others. */
+tokfsm_status tf_each_spelled(const tf_build *b, uint32_t pattern, tf_name_visitor visit,
+                              void *context);
+static inline bool tf_pattern_is_spelled(const tf_build *b, uint32_t pattern)
+{
+    return b->patterns.items[pattern].spelled != NULL;
+}
 /* The pattern of a text that no schema has, as of a length; the text is kept. */
 tokfsm_status tf_pattern_intern(tf_build *b, const char *text, uint32_t n, uint32_t *pattern);
 /* A pattern for these lengths in code points, or TF_NO_PATTERN where all will do. */
