@@ -8,7 +8,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 ARGS   ?=
-CORE   := setup.py pyproject.toml $(shell find csrc -name '*.[ch]') $(wildcard tokfsm/*.pyx tokfsm/*.pxi tokfsm/*.pxd)
+CORE   := setup.py pyproject.toml $(shell find csrc -name '*.[ch]') $(wildcard tokfsm/*.pyx tokfsm/*.pxd)
 STRICT := -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wmissing-prototypes -Werror
 
 .PHONY: build demo test test-mlx-lm test-transformers test-llama-cpp lint clean
@@ -70,7 +70,7 @@ lint: $(VENV)/lint
 	$(BIN)/mypy
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info tokfsm/_core.c tokfsm/*.so
+	rm -rf $(VENV) build dist *.egg-info tokfsm/*.c tokfsm/*.so
 
 $(VENV)/tools:
 	$(PYTHON) -m venv $(VENV)

@@ -1,4 +1,7 @@
-"""Build of the one extension, ``tokfsm._core``: Cython over the C sources listed below.
+"""Build of the one shared library, ``tokfsm._core``: the Cython modules and C sources listed below.
+
+The modules are linked together, so that the C library and its state are there once;
+``tokfsm/_library.py`` gives each its name.
 
 Two environment variables switch builds:
 
@@ -29,7 +32,8 @@ SOURCES = {
               "distances edits emitted far frames glance items items_plan machine mask match members_plan "
               "name_content name_cost name_lists options plan reach room safe search spelling step step_string text "
               "unique walk walk_content walk_literals walk_safe walk_safe_close walk_traces",
-    "lower": "admitted alike alternatives build choices content_states cost count domain done equal_items evaluate expand "
+    "lower": "admitted alike alternatives blame build "
+             "choices content_states cost count domain done equal_items evaluate expand "
              "explore holding hopeless index kinds literals name_classes names negate negate_unevaluated number_facts "
              "number_outcomes number_states numbers obligations patterns prune rehearse satisfiable shelf spelled_patterns strings "
              "told_apart unevaluated values witnesses",
@@ -39,6 +43,8 @@ SOURCES = {
     "": "api_compile api_runtime",
 }
 NOT_SHIPPED = ("oracle", "fuzz")
+# Cython modules; the file is named for the first.
+MODULES = ("_core", "_bitmask", "_mask_view", "_matcher", "_batch")
 
 
 def c_sources() -> list[str]:
@@ -85,19 +91,22 @@ class parallel_build_ext(build_ext):
         super().build_extensions()
 
 
-compile_flags, link_flags, macros = flags()
-setup(
-    cmdclass={"build_ext": parallel_build_ext},
-    ext_modules=cythonize(
-        [Extension(
-            "tokfsm._core",
-            ["tokfsm/_core.pyx", *c_sources()],
-            include_dirs=["csrc"],
-            depends=sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "csrc").rglob("*.h")),
-            extra_compile_args=compile_flags,
-            extra_link_args=link_flags,
-            define_macros=macros,
-        )],
+def library() -> Extension:
+    """One extension of all modules: Cython translates each under its own name, then they are joined."""
+    compile_flags, link_flags, macros = flags()
+    parts = cythonize(
+        [Extension(f"tokfsm.{name}", [f"tokfsm/{name}.pyx"]) for name in MODULES],
         compiler_directives={"language_level": 3, "freethreading_compatible": True},
-    ),
-)
+    )
+    return Extension(
+        f"tokfsm.{MODULES[0]}",
+        [*(source for part in parts for source in part.sources), *c_sources()],
+        include_dirs=["csrc"],
+        depends=sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "csrc").rglob("*.h")),
+        extra_compile_args=compile_flags,
+        extra_link_args=link_flags,
+        define_macros=macros,
+    )
+
+
+setup(cmdclass={"build_ext": parallel_build_ext}, ext_modules=[library()])

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import tokfsm
-from tokfsm import _core
+from tokfsm import _bitmask
 
 import clock
 import corpus
@@ -155,7 +155,7 @@ def main(arguments: list[str]) -> int:
          ["matchers", "first", *sizes[0]["ns"]],
          [[str(s["matchers"]), f"{s['first_ns'] / 1e3:.0f}",
            *(f"{p[1] / 1e3:.1f} ({s['over_memcpy'][name]:.2f}x)" for name, p in s["ns"].items())] for s in sizes])
-    show(f"ns a row of {vocab.size} logits ({_core.apply_kernel}), medians", ["", *applied["float32"]["ns_a_row"]],
+    show(f"ns a row of {vocab.size} logits ({_bitmask.apply_kernel}), medians", ["", *applied["float32"]["ns_a_row"]],
          [[dtype, *(str(p[1]) for p in entry["ns_a_row"].values())] for dtype, entry in applied.items()])
     if options.record:
         date = datetime.date.today().isoformat()
@@ -167,7 +167,7 @@ def main(arguments: list[str]) -> int:
             "tokenizer": f"{options.tokenizer.parent.name}/{options.tokenizer.name}",
             "tokenizer_sha256": clock.sha256(options.tokenizer),
             "version": tokfsm.__version__,
-            "kernel": _core.apply_kernel,
+            "kernel": _bitmask.apply_kernel,
             "automata": len(made),
             "percentiles": POINTS,
             "batches": sizes,

@@ -8,10 +8,8 @@ automaton has all its masks before. ``--record`` writes the figures.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import ctypes
-import datetime
 import json
 import re
 import sys
@@ -23,7 +21,7 @@ import numpy as np
 import tokfsm
 
 import clock
-import corpus
+import recording
 from maskbench import show
 from probing import WHITESPACE, Error, build
 from tokfsm.measure.walks import Cutter
@@ -83,13 +81,10 @@ def resident() -> int:
 
 
 def main(arguments: list[str]) -> int:
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--tokenizer", type=Path, default=corpus.TOKENIZERS / "llama3_1" / "tokenizer.json")
+    p = recording.parser(__doc__)
     p.add_argument("--matchers", type=int, default=1000)
     p.add_argument("--tokens", type=int, default=256)
     p.add_argument("--quick", action="store_true", help="ten matchers")
-    p.add_argument("--label", default="", help="goes into the name of the record")
-    p.add_argument("--record", action="store_true", help="write the figures into bench/record")
     options = p.parse_args(arguments)
     machine = clock.machine()
     n_matchers = 10 if options.quick else options.matchers
@@ -145,19 +140,7 @@ def main(arguments: list[str]) -> int:
          for f in figures],
     )
     if options.record:
-        date = datetime.date.today().isoformat()
-        stem = "-".join(part for part in (date, "matchers-memory", options.label) if part)
-        path = corpus.RECORD / f"{stem}.json"
-        path.write_text(json.dumps({
-            "command": "python " + clock.command(["bench/matchers_memory.py", *arguments]),
-            "date": date,
-            "machine": {**machine, "load_at_end": clock.load()},
-            "version": tokfsm.__version__,
-            "tokenizer": f"{options.tokenizer.parent.name}/{options.tokenizer.name}",
-            "depth": DEPTH,
-            "figures": figures,
-        }, indent=1) + "\n", encoding="utf-8")
-        print(f"recorded in bench/record/{path.name}")
+        recording.write(__file__, options, arguments, machine, {"depth": DEPTH, "figures": figures})
     return 0
 
 

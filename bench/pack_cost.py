@@ -7,8 +7,6 @@ nothing is warm that would not be. Prints medians by the thread's CPU clock; ``-
 
 from __future__ import annotations
 
-import argparse
-import datetime
 import json
 import subprocess
 import sys
@@ -21,7 +19,7 @@ import tokfsm
 from tokfsm import _core, pack_cache
 
 import clock
-import corpus
+import recording
 from maskbench import show
 
 STEPS = ("fingerprint", "read", "open", "all together")
@@ -44,12 +42,9 @@ def opening(tokenizer: Path) -> dict[str, int]:
 
 
 def main(arguments: list[str]) -> int:
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--tokenizer", type=Path, default=corpus.TOKENIZERS / "llama3_1" / "tokenizer.json")
+    p = recording.parser(__doc__)
     p.add_argument("--processes", type=int, default=15)
     p.add_argument("--one", action="store_true", help="one opening here, as JSON")
-    p.add_argument("--label", default="", help="goes into the name of the record")
-    p.add_argument("--record", action="store_true", help="write the figures into bench/record")
     options = p.parse_args(arguments)
     if options.one:
         print(json.dumps(opening(options.tokenizer)))
@@ -81,19 +76,7 @@ def main(arguments: list[str]) -> int:
     show(f"{vocab.size:,} ids, {n_bytes / 1e6:.1f} MB on disk", ["ms", "median", "min", "max"],
          [[name, *(f"{x:.2f}" for x in values)] for name, *values in rows])
     if options.record:
-        date = datetime.date.today().isoformat()
-        stem = "-".join(part for part in (date, "pack-cost", options.label) if part)
-        path = corpus.RECORD / f"{stem}.json"
-        path.write_text(json.dumps({
-            "command": "python " + clock.command(["bench/pack_cost.py", *arguments]),
-            "date": date,
-            "machine": {**machine, "load_at_end": clock.load()},
-            "version": tokfsm.__version__,
-            "tokenizer": f"{options.tokenizer.parent.name}/{options.tokenizer.name}",
-            "clock": "CPU clock of the thread",
-            "figures": figures,
-        }, indent=1) + "\n", encoding="utf-8")
-        print(f"recorded in bench/record/{path.name}")
+        recording.write(__file__, options, arguments, machine, {"clock": "CPU clock of the thread", "figures": figures})
     return 0
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tokfsm
-from tokfsm import _core
+from tokfsm import _bitmask
 
 BITS: Any = {np.float16: np.uint16, np.float32: np.uint32, np.float64: np.uint64}
 INFINITY = {np.float16: 0xFC00, np.float32: 0xFF800000, np.float64: 0xFFF0000000000000}
@@ -217,4 +217,4 @@ def test_refusals() -> None:
 
 
 def test_the_kernel_is_named() -> None:
-    assert _core.apply_kernel in ("avx512", "avx2", "neon", "portable")
+    assert _bitmask.apply_kernel in ("avx512", "avx2", "neon", "portable")

@@ -136,7 +136,7 @@ def test_wrong_arguments(vocab: tokfsm.Vocabulary) -> None:
         tokfsm.fill_batch(matchers, bitmask, [0, 1])
     with pytest.raises(ValueError, match="1 budgets for 3"):
         tokfsm.fill_batch(matchers, bitmask, budgets=[1])
-    with pytest.raises(ValueError, match="0 threads"):
+    with pytest.raises(ValueError, match="threads is 0; expected 1 to 65535"):
         tokfsm.fill_batch(matchers, bitmask, threads=0)
     with pytest.raises(TypeError, match="matcher 1 of the batch is a int"):
         tokfsm.fill_batch([matchers[0], 3], bitmask)

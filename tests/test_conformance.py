@@ -23,6 +23,25 @@ from test_walks import walk  # noqa: E402
 import tokfsm  # noqa: E402
 
 
+README = Path(__file__).resolve().parents[1] / "README.md"
+#: How the README says what an exception of the table says.
+IN_THE_README = ("`contains` beside `uniqueItems`", "back-references in patterns", "a lookahead inside a lookbehind",
+                 "what is not ECMA-262", "`format: regex`")
+
+
+@pytest.mark.parametrize(("exception", "words"), [*zip(keyword_table.EXCEPTIONS, IN_THE_README, strict=True)],
+                         ids=IN_THE_README)
+def test_the_exceptions_are_refused_and_the_readme_has_them(exception: tuple[tuple[str, ...], str, object],
+                                                            words: str) -> None:
+    names, said, schema = exception
+    assert words in said
+    (row,) = [line for line in README.read_text(encoding="utf-8").splitlines() if line.startswith("| refused, by name")]
+    assert words in row
+    with pytest.raises(tokfsm.UnsupportedSchemaError) as caught:
+        tokfsm.compile(schema, tokfsm.Vocabulary.from_bytes([bytes([i]) for i in range(256)]))
+    assert caught.value.keyword in names
+
+
 def folder() -> Path:
     found = suite.folders()
     if not found:

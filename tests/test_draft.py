@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tokfsm
+from tokfsm._matcher import start_matcher
 from schemas import RICH, TINY, Probe, SchemaMaker, make_options, make_tokens, row_ids
 
 N_TREES = int(os.environ.get("TOKFSM_DRAFT_TREES", "12"))  # of each schema
@@ -175,7 +176,7 @@ def test_back_over_the_end_without_a_stop_token() -> None:
 
 def test_several_tokens_keep_to_max_rollback() -> None:
     matcher = byte_automaton(True).matcher()
-    limited = byte_automaton(True)._handle.matcher(None, 3)
+    limited = start_matcher(byte_automaton(True)._handle, None, 3)
     for m, n in ((matcher, 8), (limited, 3)):
         assert m.accept_tokens(b"[1,2,3,4") and m.n_accepted == n
         m.rollback(n)

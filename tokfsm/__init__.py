@@ -3,7 +3,11 @@
 Re-exports only; importing it pulls in NumPy and nothing heavier.
 """
 
-from tokfsm._core import Cancel, MaskView, Matcher, fill_batch
+from tokfsm import _library  # noqa: F401, I001 - first: it names the modules that the next lines import
+from tokfsm._batch import fill_batch
+from tokfsm._core import Cancel
+from tokfsm._mask_view import MaskView
+from tokfsm._matcher import Matcher
 from tokfsm.automaton import Automaton, Relaxed, load
 from tokfsm.bitmask import Bitmask, Logits, allocate_token_bitmask, apply_token_bitmask_inplace
 from tokfsm.compiler import Limits, compile
@@ -22,6 +26,7 @@ from tokfsm.errors import (
     RangeError,
     SchemaError,
     TokfsmError,
+    TokfsmWarning,
     UnsatisfiableSchemaError,
     UnsupportedSchemaError,
     VocabularyError,
@@ -54,6 +59,7 @@ __all__ = [
     "Relaxed",
     "SchemaError",
     "TokfsmError",
+    "TokfsmWarning",
     "UnsatisfiableSchemaError",
     "UnsupportedSchemaError",
     "Vocabulary",

@@ -1,21 +1,19 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""One class per C handle; converts, calls, checks, returns. Documented in _core.pyi."""
+"""What exists once: the flag that cancels, the pack, the automaton; and how a status becomes an error.
 
-from cpython.buffer cimport (PyBUF_WRITABLE, PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, Py_buffer,
-                             PyBuffer_Release, PyObject_GetBuffer)
+Converts, calls, checks, returns. The other modules of this library are beside it: `_bitmask`,
+`_mask_view`, `_matcher`, `_batch` (see `tokfsm/_library.py`).
+"""
+
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from libc.stdint cimport SIZE_MAX, int32_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 cimport cython
-import numpy
 
 from tokfsm cimport _ctokfsm as c
 
-from threading import Lock as _Lock
-
 from tokfsm import errors as _errors
-from tokfsm.token_ids import as_ids, as_parents
+from tokfsm.arguments import as_ids, as_list
 
 PACK_VERSION = 2
 ABI_VERSION = c.tokfsm_abi_version()
@@ -55,20 +53,37 @@ cdef int fail(c.tokfsm_status status, c.tokfsm_error *err) except -1:
     raise _errors.InternalError(message or f"status {status}")
 
 
-cdef inline int check(c.tokfsm_status status, c.tokfsm_error *err) except -1:
-    if status != c.TOKFSM_OK:
-        return fail(status, err)
-    return 0
+cdef int wrong_number(object value, str what, str allowed) except -1:
+    """Raise for what `as_number` could not take, or what is out of its range."""
+    if not hasattr(type(value), "__index__"):
+        raise TypeError(f"{what} is a {type(value).__name__}; expected an int")
+    raise _errors.RangeError(f"{what} {value} is out of range; {allowed}")
 
 
-cdef inline bytes take_bytes(uint8_t *data, size_t n_bytes):
+cdef size_t uint32_list(object given, str what, uint32_t **out) except? 0:
+    """Numbers as a C array that the caller frees; how many."""
+    cdef list listed = as_list(given, what)
+    cdef size_t i = 0, n = len(listed)
+    cdef Py_ssize_t number
+    out[0] = <uint32_t *>PyMem_Malloc((n + 1) * sizeof(uint32_t))
+    if out[0] == NULL:
+        raise MemoryError()
     try:
-        return (<char *>data)[:n_bytes]
-    finally:
-        c.tokfsm_bytes_free(NULL, data)
+        for one in listed:
+            number = as_number(one)
+            if not 0 <= number < 0xFFFFFFFF:
+                wrong_number(one, what, "it must be 0 to 4294967294")
+            out[0][i] = <uint32_t>number
+            i += 1
+    except BaseException:
+        PyMem_Free(out[0])
+        out[0] = NULL
+        raise
+    return n
 
 
 def vocabulary_fingerprint(const uint8_t[::1] blob not None, const uint64_t[::1] offsets not None):
+    """Hexadecimal SHA-256 over ids and token bytes: ``blob[offsets[i]:offsets[i + 1]]`` is token ``i``."""
     cdef c.tokfsm_error err
     cdef uint8_t digest[32]
     if offsets.shape[0] < 1 or offsets[offsets.shape[0] - 1] != <uint64_t>blob.shape[0]:
@@ -79,6 +94,10 @@ def vocabulary_fingerprint(const uint8_t[::1] blob not None, const uint64_t[::1]
 
 
 def artifact_probe(const uint8_t[::1] data not None):
+    """The vocabulary's fingerprint, hexadecimal, and whether the pack is in the artifact too.
+
+    Reads the header alone; ArtifactCorruptError or ArtifactVersionError where it is none of ours.
+    """
     cdef c.tokfsm_error err
     cdef uint8_t digest[32]
     cdef int32_t has_pack = 0
@@ -89,6 +108,10 @@ def artifact_probe(const uint8_t[::1] data not None):
 
 @cython.final
 cdef class Cancel:
+    """A flag that stops long work: set it from any thread; `CancelledError` is raised where the work is done.
+
+    Give it to `tokfsm.compile`, `Automaton.precompile` or `Automaton.save`. It stays set. Threads may share it.
+    """
     cdef c.tokfsm_cancel *_handle
 
     def __cinit__(self):
@@ -99,22 +122,29 @@ cdef class Cancel:
         c.tokfsm_cancel_free(self._handle)
 
     def set(self):
+        """Stop the work that has this flag, and all that is given it from now on."""
         c.tokfsm_cancel_set(self._handle)
 
     @property
     def is_set(self):
+        """Whether `set` was called."""
         return bool(c.tokfsm_cancel_is_set(self._handle))
 
 
 @cython.final
 cdef class Pack:
+    """The vocabulary pack: all that masks need of the tokenizer alone. Immutable, shared by threads."""
     cdef c.tokfsm_pack *_handle
+
+    def __init__(self):
+        raise TypeError("use Pack.build or Pack.open")
 
     def __dealloc__(self):
         c.tokfsm_pack_free(self._handle)
 
     @staticmethod
     def build(const uint8_t[::1] blob not None, const uint64_t[::1] offsets not None):
+        """From token bytes: ``blob[offsets[i]:offsets[i + 1]]`` is token ``i``. Releases the GIL."""
         cdef c.tokfsm_error err
         cdef Pack self = Pack.__new__(Pack)
         cdef c.tokfsm_status status
@@ -129,6 +159,7 @@ cdef class Pack:
 
     @staticmethod
     def open(const uint8_t[::1] data not None):
+        """From what `save` gave, verified. Releases the GIL; ArtifactCorruptError, ArtifactVersionError."""
         cdef c.tokfsm_error err
         cdef Pack self = Pack.__new__(Pack)
         cdef c.tokfsm_status status
@@ -139,6 +170,7 @@ cdef class Pack:
         return self
 
     def save(self):
+        """The bytes of docs/format.md."""
         cdef c.tokfsm_error err
         cdef uint8_t *data
         cdef size_t n_bytes
@@ -147,19 +179,18 @@ cdef class Pack:
 
     @property
     def fingerprint(self):
+        """Of the vocabulary, hexadecimal."""
         return (<char *>c.tokfsm_pack_fingerprint(self._handle))[:32].hex()
 
     @property
     def vocab_size(self):
+        """Number of token ids."""
         return c.tokfsm_pack_vocab_size(self._handle)
 
     @property
     def max_closes(self):
+        """Most objects and arrays that one token can close: K."""
         return c.tokfsm_pack_max_closes(self._handle)
-
-
-cdef inline const uint32_t *first_id(const uint32_t[::1] ids) noexcept:
-    return &ids[0] if ids.shape[0] else NULL
 
 
 cdef c.tokfsm_resource *read_resources(list pairs) except NULL:
@@ -196,7 +227,10 @@ cdef c.tokfsm_limits read_limits(object limits):
 
 @cython.final
 cdef class Automaton:
-    cdef c.tokfsm_automaton *_handle
+    """The C handle under `tokfsm.Automaton`, which is documented; shared by threads."""
+
+    def __init__(self):
+        raise TypeError("use tokfsm.compile or tokfsm.load")
 
     def __dealloc__(self):
         c.tokfsm_automaton_free(self._handle)
@@ -204,6 +238,7 @@ cdef class Automaton:
     @staticmethod
     def compile(bytes schema not None, list resources not None, Pack pack not None, stop_ids,
                 dict options not None, limits, Cancel cancel):
+        """What `tokfsm.compile` does, on a schema's text. Releases the GIL."""
         cdef c.tokfsm_error err
         cdef Automaton self = Automaton.__new__(Automaton)
         cdef c.tokfsm_options chosen
@@ -238,6 +273,7 @@ cdef class Automaton:
 
     @staticmethod
     def open(const uint8_t[::1] data not None, Pack pack, limits):
+        """An artifact's bytes, verified; `pack` where it has none in it. Releases the GIL."""
         cdef c.tokfsm_error err
         cdef Automaton self = Automaton.__new__(Automaton)
         cdef c.tokfsm_limits bounds = read_limits(limits)
@@ -251,6 +287,7 @@ cdef class Automaton:
         return self
 
     def precompile(self, Cancel cancel=None):
+        """Explore all that is reachable. Releases the GIL; LimitError, CancelledError."""
         cdef c.tokfsm_error err
         cdef const c.tokfsm_cancel *flag = NULL if cancel is None else cancel._handle
         cdef c.tokfsm_status status
@@ -259,6 +296,7 @@ cdef class Automaton:
         check(status, &err)
 
     def save(self, bint embed_pack, Cancel cancel=None):
+        """The artifact's bytes; explores first. Releases the GIL; LimitError, CancelledError."""
         cdef c.tokfsm_error err
         cdef const c.tokfsm_cancel *flag = NULL if cancel is None else cancel._handle
         cdef uint8_t *data
@@ -271,41 +309,49 @@ cdef class Automaton:
 
     @property
     def vocab_size(self):
+        """Number of token ids."""
         return c.tokfsm_automaton_vocab_size(self._handle)
 
     @property
     def fingerprint(self):
+        """Of the vocabulary, hexadecimal."""
         return (<char *>c.tokfsm_pack_fingerprint(c.tokfsm_automaton_pack(self._handle)))[:32].hex()
 
     @property
     def stop_token_ids(self):
+        """The default stop set, ascending."""
         cdef size_t n
         cdef const uint32_t *ids = c.tokfsm_automaton_stop_ids(self._handle, &n)
         return tuple([ids[i] for i in range(n)])
 
     @property
     def schema(self):
+        """The schema's text; None if the artifact does not have it."""
         cdef size_t n
         cdef const uint8_t *text = c.tokfsm_automaton_schema(self._handle, &n)
         return None if text == NULL else (<const char *>text)[:n]
 
     def relaxed(self):
+        """Pointer, keyword and reason of each keyword that was loosened."""
         cdef size_t n
         cdef const c.tokfsm_relaxed *listed = c.tokfsm_automaton_relaxed(self._handle, &n)
         return [tuple([(<bytes>text).decode("utf-8", "replace") for text in
                        (listed[i].pointer, listed[i].keyword, listed[i].reason)]) for i in range(n)]
 
     def options(self):
+        """The language options as the C header numbers them."""
         cdef c.tokfsm_options o
         c.tokfsm_automaton_options(self._handle, &o)
         return dict(o)
 
     def statistics(self):
+        """Counts and bytes, under the names of the C header's `tokfsm_statistics`."""
         cdef c.tokfsm_statistics s
         c.tokfsm_automaton_statistics(self._handle, &s)
         return dict(s)
 
     def pack_bytes(self):
+        """The bytes of the pack."""
         cdef c.tokfsm_error err
         cdef uint8_t *data
         cdef size_t n_bytes
@@ -313,284 +359,10 @@ cdef class Automaton:
         return take_bytes(data, n_bytes)
 
     def token_bytes(self, token_id):
+        """The bytes of a token; RangeError outside the vocabulary."""
         cdef size_t n = 0
         cdef const uint8_t *bytes
         if not 0 <= token_id < c.tokfsm_automaton_vocab_size(self._handle):
             raise _errors.RangeError(f"token id {token_id} is out of range")
         bytes = c.tokfsm_pack_token(c.tokfsm_automaton_pack(self._handle), token_id, &n)
         return (<const char *>bytes)[:n]
-
-    def matcher(self, stop_token_ids, max_rollback):
-        return make_matcher(self, stop_token_ids, max_rollback)
-
-
-@cython.final
-cdef class Bitmask:
-    """See the stub."""
-    cdef uint32_t *_words
-    cdef readonly Py_ssize_t n_rows, n_words, vocab_size
-    cdef Py_ssize_t _shape[2]
-    cdef Py_ssize_t _strides[2]
-
-    def __cinit__(self, Py_ssize_t batch, Py_ssize_t vocab_size):
-        if batch < 0 or vocab_size <= 0:
-            raise ValueError(f"a bitmask of {batch} rows of {vocab_size} ids")
-        self.n_rows = batch
-        self.vocab_size = vocab_size
-        self.n_words = (vocab_size + 31) // 32
-        self._shape[0] = batch
-        self._shape[1] = self.n_words
-        self._strides[0] = self.n_words * 4
-        self._strides[1] = 4
-        self._words = <uint32_t *>PyMem_Malloc(max(1, batch * self.n_words * 4))
-        if self._words == NULL:
-            raise MemoryError()
-        memset(self._words, 0xFF, batch * self.n_words * 4)
-
-    def __dealloc__(self):
-        PyMem_Free(self._words)
-
-    @property
-    def shape(self):
-        return (self.n_rows, self.n_words)
-
-    def __len__(self):
-        return self.n_rows
-
-    def __getbuffer__(self, Py_buffer *buffer, int flags):
-        buffer.buf = self._words
-        buffer.format = <char *>b"i" if flags & PyBUF_FORMAT else NULL
-        buffer.internal = NULL
-        buffer.itemsize = 4
-        buffer.len = self.n_rows * self.n_words * 4
-        buffer.ndim = 2
-        buffer.obj = self
-        buffer.readonly = 0
-        buffer.shape = self._shape if flags & PyBUF_ND else NULL
-        buffer.strides = self._strides if (flags & PyBUF_STRIDES) == PyBUF_STRIDES else NULL
-        buffer.suboffsets = NULL
-
-    def numpy(self):
-        return numpy.asarray(self)
-
-    def __dlpack__(self, **kwargs):
-        return self.numpy().__dlpack__(**kwargs)
-
-    def __dlpack_device__(self):
-        return (1, 0)
-
-    def __repr__(self):
-        return f"Bitmask(batch={self.n_rows}, vocab_size={self.vocab_size})"
-
-
-cdef inline uint32_t read_budget(object budget) except? 0:
-    if budget is None:
-        return c.TOKFSM_UNBOUNDED
-    if budget < 0:
-        raise ValueError(f"a budget of {budget} tokens")
-    return min(budget, 0xFFFFFFFE)
-
-
-cdef object locate_rows(object bitmask, uint32_t **words, Py_ssize_t *n_rows, size_t *n_words,
-                        size_t *stride):
-    """Where the rows are; the object that comes back keeps them."""
-    cdef Bitmask b
-    cdef uint32_t[:, :] view
-    if type(bitmask) is Bitmask:
-        b = <Bitmask>bitmask
-        words[0], n_rows[0], n_words[0], stride[0] = b._words, b.n_rows, b.n_words, b.n_words
-        return b
-    from tokfsm.bitmask import as_rows
-    rows = as_rows(bitmask)
-    view = rows
-    if view.shape[0] == 0 or view.shape[1] == 0:
-        raise _errors.BitmaskError("the bitmask has no words")
-    if view.strides[0] < 0 or view.strides[0] % 4 != 0:
-        raise _errors.BitmaskError("the rows of a draft must lie one behind the other")
-    words[0] = &view[0, 0]
-    n_rows[0], n_words[0] = view.shape[0], view.shape[1]
-    stride[0] = view.strides[0] // 4 if view.shape[0] > 1 else view.shape[1]
-    return rows
-
-
-cdef Matcher make_matcher(Automaton automaton, stop_token_ids, max_rollback):
-    cdef c.tokfsm_error err
-    cdef Matcher self = Matcher.__new__(Matcher)
-    cdef const uint32_t[::1] ids
-    cdef const uint32_t *stops = NULL
-    cdef size_t n_ids = 0
-    cdef uint32_t most = c.TOKFSM_UNBOUNDED, nothing = 0
-    if max_rollback is not None:
-        if not 0 <= max_rollback < 0xFFFFFFFF:
-            raise ValueError(f"max_rollback is {max_rollback}")
-        most = max_rollback
-    if stop_token_ids is not None:
-        ids = as_ids(stop_token_ids, "stop id")
-        n_ids = ids.shape[0]
-        stops = first_id(ids) if n_ids else &nothing  # NULL would be the default set
-    check(c.tokfsm_matcher_new(automaton._handle, stops, n_ids, most, &self._handle, &err), &err)
-    self._automaton = automaton
-    return self
-
-
-@cython.final
-cdef class Matcher:
-    """See the stub."""
-    cdef c.tokfsm_matcher *_handle
-    cdef readonly Automaton _automaton
-
-    def __init__(self):
-        raise TypeError("use automaton.matcher()")
-
-    def __dealloc__(self):
-        c.tokfsm_matcher_free(self._handle)
-
-    cdef bint fill(self, uint32_t *words, size_t n_words, object budget) except -1:
-        cdef c.tokfsm_error err
-        cdef int32_t need_apply = 1
-        cdef uint32_t most = read_budget(budget)
-        check(c.tokfsm_matcher_fill(self._handle, words, n_words, most, &need_apply, &err), &err)
-        return need_apply != 0
-
-    def fill_next_token_bitmask(self, bitmask not None, Py_ssize_t row=0, *, budget=None):
-        if type(bitmask) is not Bitmask:
-            return fill_foreign(self, bitmask, row, budget)
-        cdef Bitmask b = <Bitmask>bitmask
-        if not 0 <= row < b.n_rows:
-            raise _errors.RangeError(f"row {row} of a batch of {b.n_rows}")
-        return self.fill(b._words + row * b.n_words, b.n_words, budget)
-
-    def mask_view(self):
-        return make_view(self)
-
-    def accept_token(self, token_id):
-        cdef c.tokfsm_error err
-        cdef int32_t accepted = 0
-        cdef long long id
-        try:
-            id = token_id
-        except OverflowError:
-            id = -1
-        if not 0 <= id < 0xFFFFFFFF:
-            raise _errors.RangeError(f"token id {token_id} is out of range")
-        check(c.tokfsm_matcher_accept(self._handle, <uint32_t>id, &accepted, &err), &err)
-        return accepted != 0
-
-    def accept_tokens(self, token_ids):
-        cdef c.tokfsm_error err
-        cdef int32_t accepted = 0
-        cdef const uint32_t[::1] ids = as_ids(token_ids, "token id")
-        check(c.tokfsm_matcher_accept_all(self._handle, first_id(ids), ids.shape[0], &accepted, &err),
-              &err)
-        return accepted != 0
-
-    def validate_tokens(self, token_ids):
-        cdef c.tokfsm_error err
-        cdef size_t n = 0
-        cdef const uint32_t[::1] ids = as_ids(token_ids, "token id")
-        check(c.tokfsm_matcher_validate(self._handle, first_id(ids), ids.shape[0], &n, &err), &err)
-        return n
-
-    def fill_draft_bitmask(self, draft_tokens, bitmask not None, Py_ssize_t row=0, *, parents=None,
-                           budget=None):
-        cdef c.tokfsm_error err
-        cdef size_t n_words, stride, n_legal = 0
-        cdef Py_ssize_t n_rows
-        cdef uint32_t *words
-        cdef const uint32_t[::1] ids = as_ids(draft_tokens, "draft token id")
-        cdef Py_ssize_t n = ids.shape[0]
-        cdef const int32_t[::1] tree = None if parents is None else as_parents(parents, n)
-        cdef const int32_t *before = &tree[0] if parents is not None and n else NULL
-        rows = locate_rows(bitmask, &words, &n_rows, &n_words, &stride)
-        if row < 0 or n + 1 > n_rows - row:
-            raise _errors.RangeError(
-                f"{n} draft tokens need {n + 1} rows from row {row} on, of a batch of {n_rows}")
-        check(c.tokfsm_matcher_fill_draft(self._handle, first_id(ids), before, n,
-                                          words + <size_t>row * stride, n_words, stride,
-                                          read_budget(budget), NULL, &n_legal, &err), &err)
-        return n_legal
-
-    def forced_bytes(self, most=None):
-        cdef c.tokfsm_error err
-        cdef uint8_t *data
-        cdef size_t n_bytes
-        cdef size_t limit = SIZE_MAX if most is None else most
-        check(c.tokfsm_matcher_forced_bytes(self._handle, limit, &data, &n_bytes, &err), &err)
-        return take_bytes(data, n_bytes)
-
-    def forced_tokens(self, tokenizer, context=()):
-        from tokfsm.forced import forced_tokens
-        return forced_tokens(self, self._automaton.token_bytes, tokenizer, context)
-
-    def crossing_tokens(self, const uint8_t[::1] text not None, size_t n_ahead):
-        cdef c.tokfsm_error err
-        cdef const uint8_t *bytes = &text[0] if text.shape[0] else NULL
-        cdef size_t n = 256
-        cdef uint32_t[:, ::1] found
-        while True:
-            found = numpy.empty((2, n), numpy.uint32)
-            check(c.tokfsm_matcher_crossing(self._handle, bytes, text.shape[0], n_ahead, &found[0, 0],
-                                            &found[1, 0], found.shape[1], &n, &err), &err)
-            if <Py_ssize_t>n <= found.shape[1]:
-                return [(found[0, i], found[1, i]) for i in range(n)]
-
-    def rollback(self, n_tokens):
-        cdef c.tokfsm_error err
-        if not 0 <= n_tokens <= 0xFFFFFFFF:
-            raise _errors.RangeError(f"cannot roll back {n_tokens} tokens")
-        check(c.tokfsm_matcher_rollback(self._handle, n_tokens, &err), &err)
-
-    def fork(self):
-        cdef c.tokfsm_error err
-        cdef Matcher copy = Matcher.__new__(Matcher)
-        check(c.tokfsm_matcher_fork(self._handle, &copy._handle, &err), &err)
-        copy._automaton = self._automaton
-        return copy
-
-    def reset(self):
-        cdef c.tokfsm_error err
-        check(c.tokfsm_matcher_reset(self._handle, &err), &err)
-
-    @property
-    def is_complete(self):
-        return (c.tokfsm_matcher_state(self._handle) & c.TOKFSM_STATE_COMPLETE) != 0
-
-    def is_terminated(self):
-        return (c.tokfsm_matcher_state(self._handle) & c.TOKFSM_STATE_TERMINATED) != 0
-
-    @property
-    def min_tokens(self):
-        cdef c.tokfsm_error err
-        cdef uint32_t n = 0
-        check(c.tokfsm_matcher_bound(self._handle, &n, &err), &err)
-        return n
-
-    @property
-    def n_accepted(self):
-        return c.tokfsm_matcher_n_accepted(self._handle)
-
-    def check_bytes(self, const uint8_t[::1] data not None):
-        cdef c.tokfsm_error err
-        cdef uint32_t allowed[8]
-        cdef size_t n_taken = 0
-        cdef int32_t complete = 0
-        check(c.tokfsm_matcher_check_bytes(
-            self._handle, &data[0] if data.shape[0] else NULL, data.shape[0], &n_taken, &complete,
-            allowed, &err), &err)
-        return (n_taken, complete != 0,
-                bytes([i for i in range(256) if allowed[i >> 5] >> (i & 31) & 1]))
-
-
-cdef object fill_foreign(Matcher matcher, bitmask, Py_ssize_t row, budget):
-    """Any writable int32 or uint32 buffer, or a torch CPU tensor: slower than a Bitmask."""
-    from tokfsm.bitmask import as_rows
-    rows = as_rows(bitmask)
-    if not 0 <= row < rows.shape[0]:
-        raise _errors.RangeError(f"row {row} of a batch of {rows.shape[0]}")
-    cdef uint32_t[::1] words = rows[row]
-    if words.shape[0] == 0:
-        raise _errors.BitmaskError("the bitmask has no words")
-    return matcher.fill(&words[0], words.shape[0], budget)
-
-
-include "_serving.pxi"

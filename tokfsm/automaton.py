@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, final
 
 from tokfsm import _core, pack_cache
+from tokfsm._matcher import Matcher, start_matcher
 from tokfsm.errors import ArtifactError, PackMissingError, TokfsmError, VocabularyMismatchError
 from tokfsm.vocabulary import Vocabulary
 
@@ -60,7 +61,7 @@ class Automaton:
             raise TypeError("use tokfsm.compile or tokfsm.load")
         self._handle = handle
 
-    def matcher(self, stop_token_ids: Iterable[int] | None = None, *, max_rollback: int | None = None) -> _core.Matcher:
+    def matcher(self, stop_token_ids: Iterable[int] | None = None, *, max_rollback: int | None = None) -> Matcher:
         """A matcher at the start of a text.
 
         Parameters
@@ -75,7 +76,7 @@ class Automaton:
         RangeError
             A stop id is outside the vocabulary.
         """
-        return self._handle.matcher(stop_token_ids, max_rollback)
+        return start_matcher(self._handle, stop_token_ids, max_rollback)
 
     def precompile(self, *, cancel: _core.Cancel | None = None) -> None:
         """Explore ahead of time all that is reachable. Masks stay the same, bit for bit.
@@ -167,7 +168,7 @@ class Automaton:
         return self._handle.pack_bytes()
 
     def __repr__(self) -> str:
-        return f"Automaton(vocab_size={self.vocab_size})"
+        return f"Automaton(vocab_size={self.vocab_size}, stop_token_ids={self.stop_token_ids})"
 
 
 def load(path: str | os.PathLike[str], vocab: Vocabulary | None = None) -> Automaton:
@@ -224,8 +225,17 @@ def _write_whole(path: Path, data: bytes) -> None:
     """Write beside the place, then rename over it: readers see the old file or the new one.
 
     A link is followed. What is no regular file, a pipe or a device, is written to as it stands.
+    An OSError names the path that was given, not the temporary file beside it.
     """
-    path = Path(os.path.realpath(path))
+    try:
+        _write_beside(Path(os.path.realpath(path)), data)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+
+
+def _write_beside(path: Path, data: bytes) -> None:
     if path.exists() and not path.is_file() and not path.is_dir():
         with open(path, "wb") as stream:
             stream.write(data)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tokfsm._core import Bitmask, apply_to_buffer, apply_to_pointer
+from tokfsm._bitmask import Bitmask, apply_to_buffer, apply_to_pointer
 from tokfsm.errors import BitmaskError
 
 __all__ = ["Bitmask", "Logits", "allocate_token_bitmask", "apply_token_bitmask_inplace", "as_rows"]

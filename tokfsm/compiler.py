@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tokfsm import _core
+from tokfsm.arguments import as_count
 from tokfsm.automaton import OPTION_CODES, Automaton
+from tokfsm.dialect import warn_of_unknown
 from tokfsm.schema_text import resource_texts, schema_text
 from tokfsm.vocabulary import Vocabulary
 
 __all__ = ["Limits", "compile"]
 
 _UNBOUNDED = 0xFFFFFFFF
+_MOST = (1 << 64) - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +39,11 @@ class Limits:
     automaton_bytes: int = 64 << 20
     schema_bytes: int = 64 << 20
     depth: int = 100_000
+
+    def __post_init__(self) -> None:
+        for name, most in (("work_units", _MOST), ("automaton_bytes", _MOST), ("schema_bytes", _MOST),
+                           ("depth", _UNBOUNDED)):
+            as_count(name, getattr(self, name), 0, most)
 
 
 def compile(  # noqa: A001 - the field's word
@@ -87,7 +95,8 @@ def compile(  # noqa: A001 - the field's word
         What happens to a keyword that cannot be honoured exactly: an error, or it is left out, so
         that the language gets wider, never narrower, and `Automaton.relaxed` lists it.
     draft : {"4", "6", "7", "2019-09", "2020-12"}
-        Default: by ``$schema``, else 2020-12.
+        Default: by ``$schema``, else 2020-12. A `TokfsmWarning` says so where ``$schema`` names none
+        of these, nor a document of `resources`.
     resources : mapping of str to schema
         Documents that references can lead to, by absolute URI; each as `schema` can be. The
         metaschemas of drafts 4 to 2020-12 are known besides. Nothing is ever fetched.
@@ -112,6 +121,10 @@ def compile(  # noqa: A001 - the field's word
         raise TypeError(f"vocab is a {type(vocab).__name__}; expected a tokfsm.Vocabulary")
     if indent is not None and whitespace is not None:
         raise TypeError("indent and whitespace exclude each other")
+    if limits is not None and not isinstance(limits, Limits):
+        raise TypeError(f"limits is a {type(limits).__name__}; expected a tokfsm.Limits")
+    if cancel is not None and not isinstance(cancel, _core.Cancel):
+        raise TypeError(f"cancel is a {type(cancel).__name__}; expected a tokfsm.Cancel")
     layout = "indent" if indent is not None else whitespace or "compact"
     options = {
         "property_order": _code("property_order", property_order),
@@ -127,12 +140,16 @@ def compile(  # noqa: A001 - the field's word
         "draft": _code("draft", draft),
     }
     text, given = schema_text(schema), resource_texts(resources)
-    return Automaton(_core.Automaton.compile(text, given, vocab._pack, vocab.stop_token_ids, options, limits, cancel))
+    automaton = Automaton(
+        _core.Automaton.compile(text, given, vocab._pack, vocab.stop_token_ids, options, limits, cancel))
+    if draft is None:
+        warn_of_unknown(text, [uri for uri, _ in given])
+    return automaton
 
 
 def _code(name: str, value: object) -> int:
     codes = OPTION_CODES[name]
-    if value not in codes or value == "indent":
+    if not isinstance(value, (str, type(None))) or value not in codes or value == "indent":
         known = ", ".join(repr(one) for one in codes if one != "indent")
         raise ValueError(f"{name} is {value!r}; expected one of {known}")
     return codes[value]
@@ -141,8 +158,4 @@ def _code(name: str, value: object) -> int:
 def _count(name: str, value: object, least: int) -> int:
     if value is None:
         return _UNBOUNDED
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} is a {type(value).__name__}; expected an int or None")
-    if not least <= value < _UNBOUNDED:
-        raise ValueError(f"{name} is {value}; expected at least {least}")
-    return value
+    return as_count(name, value, least, _UNBOUNDED - 1)

@@ -18,6 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, final
 
 from tokfsm._core import Cancel
+from tokfsm.arguments import as_count
 from tokfsm.automaton import Automaton
 from tokfsm.compiler import compile as compile_schema
 from tokfsm.errors import CancelledError
@@ -60,8 +61,11 @@ class CompilerCache:
                  threads: int | None = None, **options: Any) -> None:
         if not isinstance(vocab, Vocabulary):
             raise TypeError(f"vocab is a {type(vocab).__name__}; expected a tokfsm.Vocabulary")
-        if max_bytes < 0 or (max_entries is not None and max_entries < 0) or (threads is not None and threads < 1):
-            raise ValueError(f"max_bytes={max_bytes}, max_entries={max_entries}, threads={threads}")
+        as_count("max_bytes", max_bytes, 0, None)
+        if max_entries is not None:
+            as_count("max_entries", max_entries, 0, None)
+        if threads is not None:
+            as_count("threads", threads, 1, None)
         if "cancel" in options:
             raise TypeError("a cache cancels its compiles itself, when nobody waits for them any more")
         self._vocab, self._options = vocab, options

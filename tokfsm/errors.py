@@ -44,6 +44,10 @@ class TokfsmError(Exception):
     batch_index: int | None = None
 
 
+class TokfsmWarning(UserWarning):
+    """Something was taken in one of several ways that a user may not have meant; the message says which."""
+
+
 class SchemaError(TokfsmError, ValueError):
     """The schema is not a valid JSON Schema.
 
@@ -57,15 +61,25 @@ class SchemaError(TokfsmError, ValueError):
         another document: its URI, ``#``, and the pointer.
     keyword : str or None
         The keyword at fault, where there is one.
+    message : str
+        What is wrong, alone; ``str(error)`` has the place behind it.
     """
 
+    message: str
     pointer: str
     keyword: str | None
 
     def __init__(self, message: str, *, pointer: str = "", keyword: str | None = None) -> None:
         super().__init__(message)
+        self.message = message
         self.pointer = pointer
         self.keyword = keyword
+
+    def __str__(self) -> str:
+        if not self.pointer and not self.keyword:
+            return self.message
+        where = f"at {self.pointer}" if self.pointer else "at the root"
+        return f"{self.message} ({where}, keyword {self.keyword})" if self.keyword else f"{self.message} ({where})"
 
 
 class UnsupportedSchemaError(SchemaError, NotImplementedError):

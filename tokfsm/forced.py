@@ -24,8 +24,10 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tokfsm.arguments import as_ids
+
 if TYPE_CHECKING:
-    from tokfsm._core import Matcher
+    from tokfsm._matcher import Matcher
 
 __all__ = ["forced_tokens"]
 
@@ -39,7 +41,7 @@ Encode = Callable[[bytes], "list[int] | None"]
 
 def forced_tokens(matcher: Matcher, token_bytes: TokenBytes, tokenizer: Any, context: Iterable[int]) -> list[int]:
     """See `Matcher.forced_tokens`."""
-    given = _behind_the_last_special(context, token_bytes)
+    given = _behind_the_last_special(as_ids(context, "token id").tolist(), token_bytes)
     before = b"".join(map(token_bytes, given))
     forced = matcher.forced_bytes()
     forced = forced[: max(0, len(_whole(before + forced)) - len(before))]
@@ -140,7 +142,7 @@ def _behind_the_last_special(ids: Iterable[int], token_bytes: TokenBytes) -> lis
     """The tokens since the last one that stands for no text: a tokenizer cuts there in any case."""
     found: list[int] = []
     for one in ids:
-        found = [*found, int(one)] if token_bytes(int(one)) else []
+        found = [*found, one] if token_bytes(one) else []
     return found
 
 

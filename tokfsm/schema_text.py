@@ -64,7 +64,8 @@ def resource_texts(resources: Mapping[str, Any] | None) -> list[tuple[bytes, byt
         try:
             found.append((name, schema_text(schema)))
         except SchemaError as error:
-            raise SchemaError(f"in the document {uri!r}: {error}", pointer=f"{uri}#{error.pointer or ''}") from None
+            raise SchemaError(f"in the document {uri!r}: {error.message}",
+                              pointer=f"{uri}#{error.pointer or ''}") from None
         except TypeError as error:
             raise TypeError(f"in the document {uri!r}: {error}") from None
     return found

@@ -9,7 +9,6 @@ strings under several ids are all kept. The stop set is no part of tokens, finge
 
 from __future__ import annotations
 
-import operator
 import os
 import threading
 from collections.abc import Iterable, Sequence
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tokfsm import pack_cache
+from tokfsm.arguments import as_int, as_list
 from tokfsm.errors import TokfsmError, VocabularyError
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Vocabulary:
         TypeError
             A token is neither bytes nor None.
         """
-        listed = list(tokens)
+        listed = as_list(tokens, "token's bytes or None")
         for token_id, token in enumerate(listed):
             if token is not None and not isinstance(token, bytes):
                 raise TypeError(f"token {token_id} is a {type(token).__name__}; expected bytes or None")
@@ -163,7 +163,7 @@ class Vocabulary:
         VocabularyError
             The id is negative, or ``size`` or more.
         """
-        index = operator.index(token_id)
+        index = as_int("token_id", token_id)
         if not 0 <= index < self.size:
             raise VocabularyError(f"token id {index} is out of range; expected 0 to {self.size - 1}")
         offsets = self._tokens.offsets
@@ -227,7 +227,7 @@ class Vocabulary:
 
 def _checked_ids(ids: Iterable[int], size: int) -> tuple[int, ...]:
     """Stop token ids in order, without repeats, each one in range."""
-    checked = tuple(dict.fromkeys(operator.index(one) for one in ids))
+    checked = tuple(dict.fromkeys(as_int("stop token id", one) for one in as_list(ids, "stop token id")))
     for one in checked:
         if not 0 <= one < size:
             raise VocabularyError(f"stop token id {one} is out of range; expected 0 to {size - 1}")

@@ -1,5 +1,6 @@
 /* A machine's compile half: begin, end, and the hooks. */
 #include "alike.h"
+#include "blame.h"
 #include "explore.h"
 #include "patterns.h"
 #include "unevaluated.h"
@@ -233,8 +234,7 @@ static tokfsm_status make_root(tf_build *b)
     bool satisfiable;
     TF_TRY(tf_satisfiable(b, oset, &satisfiable));
     if (!satisfiable)
-        return tf_fail_node(b->err, TOKFSM_E_UNSATISFIABLE, &b->tape,
-                            b->ir.schemas[b->ir.root].node, "", "no value satisfies the schema");
+        return tf_blame(b);
     TF_TRY(tf_value_of(b, &oset, 1, &b->machine.root));
     if (b->machine.bytes_complete)
         return TOKFSM_OK;

@@ -84,9 +84,9 @@ class Grader:
             valid = tuple(t.description for t in group.tests if t.valid)
             return Outcome("wrong", "", str(e), (), valid) if valid else Outcome("right")
         except tokfsm.errors.UnsupportedSchemaError as e:
-            return Outcome("refused", e.keyword or "", str(e))
+            return Outcome("refused", e.keyword or "", e.message)
         except tokfsm.errors.SchemaError as e:
-            return Outcome("error", e.keyword or "", str(e)) if any_valid else Outcome("right")
+            return Outcome("error", e.keyword or "", e.message) if any_valid else Outcome("right")
         except tokfsm.errors.LimitError as e:
             return Outcome("limit", "", str(e))
         accepts: list[str] = []

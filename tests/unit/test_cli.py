@@ -462,6 +462,20 @@ def test_check_bad_input(files: dict[str, str], capsys: pytest.CaptureFixture[st
     refused(capsys, "check", files["schema"], files["schema"])
 
 
+def test_what_compile_warns_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tokenizer = write_tokenizer(tmp_path / "model")
+    Path("schema.json").write_text('{"$schema": "http://vendor.example/dialect#", "type": "integer"}')
+    argv = ["compile", "schema.json", "--tokenizer", str(tokenizer), "-q"]
+    assert main(argv) == 0
+    err = capsys.readouterr().err
+    assert "tokfsm: warning: $schema names no dialect" in err and "http://vendor.example/dialect#" in err
+    assert "stop token" not in err
+    (tmp_path / "model" / "tokenizer_config.json").unlink()
+    assert main([*argv, "--draft", "7"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and "declares no stop tokens" in err and "$schema" not in err
+
+
 # ---- generate: what is refused before any model runs ----
 
 
@@ -477,6 +491,9 @@ def test_check_bad_input(files: dict[str, str], capsys: pytest.CaptureFixture[st
     (["--schema", "{}", "--prompt", "x", "--raw", "--system", "y"], "--raw"),
     (["--artifact", "x", "--prompt", "x", "--whitespace", "spaced"], "language options"),
     (["--schema", "@none.json", "--prompt", "x"], "none.json"),
+    (["--schema", "here.json", "--prompt", "x"], "for the file write --schema @here.json"),
+    (["--schema", "none.json", "--prompt", "x"], "'none.json' is no JSON text"),
+    (["--schema", "true.json", "--prompt", "x"], "or @file"),
     (["--schema", "@-", "--prompt", "-"], "standard input"),
     (["--schema", "{}", "--prompt", "x", "--model", "none.gguf"], "none.gguf"),
     (["--schema", "{}", "--prompt", "x", "--model", "."], "."),
@@ -486,6 +503,7 @@ def test_check_bad_input(files: dict[str, str], capsys: pytest.CaptureFixture[st
 def test_generate_bad_arguments(argv: list[str], words: str, capsys: pytest.CaptureFixture[str],
                                 monkeypatch: pytest.MonkeyPatch) -> None:
     stdin(monkeypatch, b"{}")
+    Path("here.json").write_text("{}")
     assert words in refused(capsys, "generate", *argv)
 
 

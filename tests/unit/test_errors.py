@@ -47,5 +47,9 @@ def test_schema_errors_say_where():
     error = errors.UnsupportedSchemaError("no", pointer="/properties/a", keyword="not")
     again = pickle.loads(pickle.dumps(error))
     for one in (error, again):
-        assert (str(one), one.pointer, one.keyword) == ("no", "/properties/a", "not")
+        assert (one.message, one.pointer, one.keyword) == ("no", "/properties/a", "not")
+        assert str(one) == "no (at /properties/a, keyword not)"
+    assert str(errors.SchemaError("no", keyword="type")) == "no (at the root, keyword type)"
+    assert str(errors.SchemaError("no", pointer="/a")) == "no (at /a)"
+    assert str(errors.SchemaError("no")) == "no"
     assert (errors.SchemaError("no").pointer, errors.SchemaError("no").keyword) == ("", None)

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from tokfsm.errors import InternalError, SchemaError, TokfsmError
+from tokfsm.errors import InternalError, TokfsmError
 
 from .common import BadInput, one_line
 
@@ -92,11 +92,6 @@ def _version() -> str:
 def _explain(error: Exception) -> tuple[str, int]:
     """An exception as a line and an exit status."""
     message = str(error)
-    if isinstance(error, SchemaError) and (error.pointer or error.keyword):
-        where = f"at {error.pointer}" if error.pointer else "at the root"
-        if error.keyword:
-            where += f", keyword {error.keyword}"
-        return f"{message} ({where})", BAD_INPUT
     if isinstance(error, InternalError):
         return f"a bug in tokfsm: {message}", OUR_BUG
     if isinstance(error, (TokfsmError, BadInput)):

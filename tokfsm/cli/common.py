@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,12 @@ def read_vocabulary(name: str) -> tokfsm.Vocabulary:
 def compile_schema(schema: bytes, vocab: tokfsm.Vocabulary, options: dict[str, Any],
                    cancel: tokfsm.Cancel) -> tokfsm.Automaton:
     try:
-        return tokfsm.compile(schema, vocab, cancel=cancel, **options)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", tokfsm.TokfsmWarning)
+            automaton = tokfsm.compile(schema, vocab, cancel=cancel, **options)
+        for one in caught:
+            print(f"tokfsm: warning: {one_line(str(one.message))}", file=sys.stderr)
+        return automaton
     except tokfsm.TokfsmError:
         raise
     except ValueError as error:  # an option out of its range

@@ -69,6 +69,10 @@ def run(args: argparse.Namespace) -> int:
     stream = sys.stderr if output == "-" else sys.stdout
     if not args.quiet:
         print(_summary(automaton, output, n_bytes, args, progress), file=stream)
+    if not automaton.stop_token_ids:
+        print("tokfsm: warning: the tokenizer declares no stop tokens: no token of the artifact says that the value "
+              "has ended; give them to automaton.matcher(stop_token_ids=[...]), or compile in Python with "
+              "vocab.with_stop_token_ids([...])", file=sys.stderr)
     for line in relaxed_lines(automaton):  # with --quiet too: it is no summary
         print(line, file=stream)
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import sys
 import time
 from typing import Any
@@ -30,7 +31,8 @@ def add_to(commands: Any) -> None:
         description="Let a model write JSON that a schema allows. The JSON alone goes to standard output.")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--schema", metavar="json",
-                        help="the schema's text, or @file; @- reads standard input")
+                        help="the schema's text, as '{\"type\": \"integer\"}', or the file with it behind an @, "
+                             "as @schema.json; @- reads standard input")
     source.add_argument("--artifact", metavar="file",
                         help="a .tokfsm file made for the model's tokenizer; - reads standard input")
     parser.add_argument("--prompt", required=True, metavar="text",
@@ -118,6 +120,11 @@ def _schema(text: str, inputs: Inputs) -> bytes:
         return inputs.read("-", "schema")
     if text.startswith("@"):
         return inputs.read(text[1:], "schema")
+    begun = text.strip()
+    if not begun.startswith(("{", "[")) and begun not in ("true", "false"):
+        if os.path.exists(text):
+            raise BadInput(f"--schema takes the schema's text; for the file write --schema @{text}")
+        raise BadInput(f"--schema {text!r} is no JSON text; give the text, as '{{\"type\": \"integer\"}}', or @file")
     return text.encode("utf-8", "surrogateescape")
 
 

@@ -115,6 +115,4 @@ def _without_spacing(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _said(error: Exception) -> str:
-    if isinstance(error, tokfsm.SchemaError) and (error.pointer or error.keyword):
-        return f"{error} (at {error.pointer or 'the root'}{f', keyword {error.keyword}' if error.keyword else ''})"
     return str(error)
