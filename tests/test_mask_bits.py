@@ -240,3 +240,29 @@ def test_the_last_character_of_a_name_that_is_there(names: Any, text: bytes) -> 
         assert not more and not less
         assert probe.matcher.min_tokens < 100
     assert not probe.matcher.accept_token(text[-1])
+
+
+NUMBER = {"type": "integer", "minimum": 0, "maximum": 9}
+
+
+@pytest.mark.parametrize(("item", "text"), [
+    ({"patternProperties": {"^a$": False}, "additionalProperties": NUMBER, "minProperties": 3}, b'[{"x":1,"y":5,"z":1},{"x":'),
+    ({"patternProperties": {"^a$": False}, "additionalProperties": NUMBER, "minProperties": 3, "required": ["r"]},
+     b'[{"r":1,"y":5,"z":1},{"x":'),
+    ({"properties": {"k": {"enum": [1, 2]}}, "required": ["k"], "additionalProperties": NUMBER, "minProperties": 3},
+     b'[{"k":1,"y":5,"z":1},{"x":'),
+    ({"patternProperties": {"^[a-z]+$": NUMBER, "^[0-9]$": NUMBER}, "additionalProperties": False, "minProperties": 12},
+     b'[{"x":'),
+    ({"additionalProperties": {"type": "object", "patternProperties": {"^a$": False}, "additionalProperties": NUMBER,
+                               "minProperties": 2}, "minProperties": 2}, b'[{"x":{"p":1,"q":2},"y":{"p":1,"q":2}},{"x":{"p":1,"q":'),
+])
+def test_a_search_that_begins_members(item: Any, text: bytes) -> None:
+    """Of two classes of other names one could not be begun twice, nor a required name behind them: the
+    search for an item that differs went on to longer and longer names."""
+    schema = {"type": "array", "uniqueItems": True, "items": {"type": "object", **item}}
+    automaton = tokfsm.compile(schema, tokfsm.Vocabulary.from_bytes(list(SINGLES)), limits=tokfsm.Limits(work_units=1_000_000))
+    probe = Probe(automaton)
+    for byte in text:
+        assert probe.matcher.accept_token(byte)
+    mask, more, less = differing(probe, SINGLES)
+    assert mask and not more and not less

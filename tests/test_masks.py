@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+import name_schemas
 from oracle import Oracle, Undecided, Unsatisfiable
 from schema_keywords import ALL
 from schemas import RICH, TINY, Probe, SchemaMaker, engines, make_options, make_tokens
@@ -54,8 +55,22 @@ def draw_wide(seed: int) -> Case:
     return schema, options, tokens, stops, rng
 
 
-def choose(rng: random.Random, ids: list[int], tokens: list[bytes | None], n_steps: int) -> int:
-    """Any token; the longer the walk, the likelier one that closes something."""
+def draw_names(seed: int) -> Case:
+    """Objects in which it matters which names are there."""
+    rng = random.Random(seed)
+    schema = name_schemas.make_schema(rng)
+    options = {k: v for k, v in make_options(rng).items() if k in ("escapes", "property_order") and rng.random() < 0.5}
+    tokens = name_schemas.make_tokens(rng)
+    return schema, options, tokens, [], rng
+
+
+def choose(rng: random.Random, ids: list[int], tokens: list[bytes | None], n_steps: int, text: bytes,
+           names: bool) -> int:
+    """Any token; the longer the walk, the likelier one that closes something; with `names` mostly one that leads
+    back to a name that is there."""
+    if names and rng.random() < 0.75:
+        ids = name_schemas.towards_a_name(text, ids, tokens) or ids
+        return rng.choice(ids)
     if rng.random() < 0.02 * n_steps:
         closing = [t for t in ids if tokens[t][-1:] and tokens[t][-1] in CLOSERS]  # type: ignore[index]
         ids = closing or ids
@@ -65,7 +80,8 @@ def choose(rng: random.Random, ids: list[int], tokens: list[bytes | None], n_ste
     return rng.choice(ids)
 
 
-def compare(seed: int, path: Path, case: Case, outcomes: Counter[str], n_walks: int = 3, n_steps: int = 24) -> int:
+def compare(seed: int, path: Path, case: Case, outcomes: Counter[str], n_walks: int = 3, n_steps: int = 24,
+            names: bool = False) -> int:
     """Walk one case; the number of states compared."""
     import tokfsm
 
@@ -124,7 +140,7 @@ def compare(seed: int, path: Path, case: Case, outcomes: Counter[str], n_walks: 
                         assert not probe.matcher.accept_token(t), (seed, name, text, t)
             if not ids:
                 break
-            chosen = choose(rng, ids, tokens, step)
+            chosen = choose(rng, ids, tokens, step, text, names)
             after = oracle.run(tokens[chosen] or b"", state)
             assert after is not None
             for name, probe in probes.items():
@@ -154,5 +170,16 @@ def test_masks_of_all_keywords(batch: int, tmp_path: Path) -> None:
     outcomes: Counter[str] = Counter()
     while n_states < N_STATES // N_BATCHES // 10:
         n_states += compare(seed, tmp_path / "x.tokfsm", draw_wide(seed), outcomes, 2, 14)
+        seed += N_BATCHES
+    print(dict(outcomes))
+
+
+@pytest.mark.parametrize("batch", range(N_BATCHES))
+def test_masks_where_names_are_there(batch: int, tmp_path: Path) -> None:
+    """Names left and names taken: finite parts of endless classes, escapes, declared names among them."""
+    n_states, seed = 0, FIRST_SEED + batch
+    outcomes: Counter[str] = Counter()
+    while n_states < N_STATES // N_BATCHES // 5:
+        n_states += compare(seed, tmp_path / "x.tokfsm", draw_names(seed), outcomes, 2, 30, names=True)
         seed += N_BATCHES
     print(dict(outcomes))

@@ -210,6 +210,7 @@ tokfsm_status tokfsm_automaton_open(const uint8_t *bytes, size_t n_bytes, tokfsm
     f->machine.allocator = a;
     if (status == TOKFSM_OK) {
         f->machine.names_pair = made->pack->traces->facts.names_pair;
+        f->machine.names_begun = made->pack->traces->facts.names_begun;
         status = read_all(bytes, &s, made, f, err);
         if (status == TOKFSM_OK && f->machine.unique != TF_UNIQUE_NEVER &&
             !tf_cache_pairs(&f->machine, &f->arena))

@@ -183,11 +183,11 @@ typedef struct content_rest {
     costs *out;
 } content_rest;
 
-static bool add_content_rest(tf_run *run, void *context, const tf_content_state *state,
-                             uint32_t code, uint32_t n_bytes)
+static bool add_content_rest(tf_run *run, void *context, const tf_escape_way *way)
 {
-    (void)code;
     const content_rest *rest = context;
+    const tf_content_state *state = way->next;
+    const uint32_t n_bytes = way->n_bytes;
     const tf_configuration *c = rest->c;
     const tf_strings *s = c->at;
     uint32_t quote = tf_bytes_cost(run->m, "\"");
@@ -218,7 +218,7 @@ static void content_costs(tf_run *run, const tf_configuration *c, costs *out)
     if (tf_in_escape(c))
         tf_content_escapes(run, c, add_content_rest, &rest);
     else if (c->content != NULL)
-        add_content_rest(run, &rest, c->content, 0, 0);
+        add_content_rest(run, &rest, &(tf_escape_way){c->content, 0, 0, 0});
 }
 
 static void string_costs(tf_run *run, const tf_configuration *c, costs *out)

@@ -68,7 +68,7 @@ static void note_failure(tf_run *run, const tf_content_walker *walker)
 typedef struct ending {
     const tf_configuration *c;
     uint32_t class;
-    const uint8_t *start;
+    uint8_t *start; /* with room for one more character */
     uint32_t n_start;
     uint32_t cost;
     tf_known_name *name;
@@ -106,14 +106,46 @@ static bool end_from(tf_run *run, ending *e, const tf_content_state *state,
     return true;
 }
 
-static bool end_escape(tf_run *run, void *context, const tf_content_state *next, uint32_t code,
-                       uint32_t n_bytes)
+/* Whether some text that is_used says yes to begins with the start. */
+static bool any_used_begins(tf_run *run, const tf_frame *frame, const uint8_t *start, uint32_t n)
+{
+    const tf_strings *names = &frame->kind->names;
+    for (uint32_t i = 0; i < names->n_literals; i++)
+        if (names->literals[i].n_text >= n && memcmp(names->literals[i].text, start, n) == 0)
+            return true;
+    for (const tf_emitted *e = frame->emitted; e != NULL; e = e->previous) {
+        uint32_t length = e->name == NULL ? 0 : e->name->length;
+        if (length < n)
+            continue;
+        tf_arena_mark mark = tf_arena_here(run->arena);
+        uint8_t *text = tf_arena_take(run->arena, length);
+        if (text == NULL)
+            return false; /* what comes next takes memory, too */
+        tf_text_copy(e->name, text);
+        bool begins = memcmp(text, start, n) == 0;
+        tf_arena_back(run->arena, mark);
+        if (begins)
+            return true;
+    }
+    return false;
+}
+
+/* Of characters that lead to the same state one is as good as another with which no used name
+   begins. */
+static bool end_escape(tf_run *run, void *context, const tf_escape_way *way)
 {
     ending *e = context;
-    uint8_t bytes[4];
-    uint32_t n = tf_utf8(code, bytes);
-    if (tf_word_bit(next->live, e->class))
-        end_from(run, e, next, bytes, n, n_bytes);
+    if (!tf_word_bit(way->next->live, e->class))
+        return false;
+    for (uint32_t code = way->code; code <= way->last && run->call.status == TOKFSM_OK; code++) {
+        uint8_t bytes[4];
+        uint32_t n = tf_utf8(code, bytes);
+        if (!tf_run_spend(run) || !end_from(run, e, way->next, bytes, n, way->n_bytes))
+            return false;
+        memcpy(e->start + e->n_start, bytes, n); /* there is room for a character */
+        if (!any_used_begins(run, e->c->top, e->start, e->n_start + n))
+            return false;
+    }
     return false;
 }
 
@@ -132,6 +164,9 @@ static uint8_t *start_of(tf_run *run, const tf_configuration *c, const tf_text *
     if (c->mode == TF_IN_NAME && !tf_name_text(run, c, text))
         return NULL;
     *n = *text == NULL ? 0 : (*text)->length;
+    for (uint32_t i = 0; i < *n; i += 256) /* so that work is in proportion to units */
+        if (!tf_run_spend(run))
+            return NULL;
     uint8_t *start = tf_arena_take(run->arena, (size_t)*n + 5); /* a character may follow */
     if (start == NULL) {
         run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a bound");
@@ -150,7 +185,7 @@ uint32_t tf_class_name_cost(tf_run *run, const tf_configuration *c, uint32_t cla
     const tf_text *text;
     uint32_t n_start;
     *name = (tf_known_name){NULL, 0};
-    const uint8_t *start = start_of(run, c, &text, &n_start);
+    uint8_t *start = start_of(run, c, &text, &n_start);
     if (start == NULL)
         return TF_COST_NONE;
     ending e = {c, class, start, n_start, TF_COST_NONE, name};
@@ -292,14 +327,17 @@ static bool sets_from(sets_ahead *s, const tf_content_state *state)
     return run->call.status == TOKFSM_OK;
 }
 
-static bool sets_behind_escape(tf_run *run, void *context, const tf_content_state *next,
-                               uint32_t code, uint32_t n_bytes)
+static bool sets_behind_escape(tf_run *run, void *context, const tf_escape_way *way)
 {
     sets_ahead *s = context;
     uint32_t n_start = s->usage.n_start;
-    s->usage.n_start += tf_utf8(code, (uint8_t *)(uintptr_t)s->usage.start + n_start);
-    s->before = n_bytes;
-    bool ok = sets_from(s, next);
+    bool ok = true, used = true;
+    s->before = way->n_bytes;
+    for (uint32_t code = way->code; code <= way->last && ok && used && !(s->once && s->ended); code++) {
+        s->usage.n_start = n_start + tf_utf8(code, (uint8_t *)(uintptr_t)s->usage.start + n_start);
+        ok = tf_run_spend(run) && sets_from(s, way->next);
+        used = any_used_begins(run, s->c->top, s->usage.start, s->usage.n_start);
+    }
     s->usage.n_start = n_start;
     return !ok || (s->once && s->ended) || run->call.status != TOKFSM_OK;
 }

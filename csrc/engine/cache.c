@@ -122,16 +122,16 @@ static uint64_t clipped_count(const tf_machine *m, const tf_frame *frame)
     return (UINT64_MAX - class) ^ met << 16;
 }
 
-/* Whether what is emitted in `frame`, c's or one around it, matters to the mask of c. */
+/* Whether what is emitted in `frame`, c's or one around it, which is something, matters to the mask
+   of c. */
 static bool emitted_matters(const tf_machine *m, const tf_configuration *c, const tf_frame *frame)
 {
     const tf_content *content = frame->kind->names.content;
-    if (frame->emitted == NULL)
-        return false;
-    if (frame->kind->name_sets > 0 || (content != NULL && content->has_counts))
+    const bool counted = content != NULL && content->has_counts;
+    if (frame->kind->name_sets > 0 || (counted && !tf_emitted_few(frame)))
         return true; /* how many names are left */
     if (c->mode == TF_IN_NAME && frame == c->top)
-        return m->names_pair || tf_emitted_ahead(m, c);
+        return counted || tf_names_meet(m, &frame->kind->names) || tf_emitted_ahead(m, c);
     return tf_emitted_whole(frame);
 }
 
@@ -272,7 +272,7 @@ static void put_frames(const tf_machine *m, const tf_configuration *c, tf_signat
             return;
         }
         const tf_kind *kind = frame->kind;
-        if (emitted_matters(m, c, frame)) {
+        if (frame->emitted != NULL && emitted_matters(m, c, frame)) {
             s->n = TF_MAX_SIGNATURE + 1; /* depends on what was written */
             return;
         }
@@ -313,7 +313,7 @@ void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutra
     if (c->top != NULL && c->top->collects && !(string && neutral))
         return; /* depends on what was written */
     if (!m->bytes_complete || (string && c->literal == TF_MAYBE) ||
-        (c->mode == TF_IN_NAME && c->literal == TF_OFF && m->names_pair))
+        (c->mode == TF_IN_NAME && c->literal == TF_OFF && tf_names_meet(m, c->at)))
         return;
     /* What an earlier place has left behind is not put. */
     bool gap = c->mode == TF_AT_VALUE || c->mode == TF_AT_NAME;

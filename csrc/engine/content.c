@@ -205,13 +205,13 @@ static uint32_t run_at(const tf_content *content, uint32_t code)
     return low;
 }
 
-static bool visit_code(tf_run *run, const tf_content_state *from, uint32_t code, uint32_t n_bytes,
-                       tf_escape_visit visit, void *context)
+static bool visit_codes(tf_run *run, const tf_content_state *from, uint32_t code, uint32_t last,
+                        uint32_t n_bytes, tf_escape_visit visit, void *context)
 {
     if (!tf_run_spend(run))
         return false;
-    const tf_content_state *next = tf_content_step_char(run, from, code);
-    return next != NULL && visit(run, context, next, code, n_bytes);
+    const tf_escape_way way = {tf_content_step_char(run, from, code), code, last, n_bytes};
+    return way.next != NULL && visit(run, context, &way);
 }
 
 bool tf_content_escapes(tf_run *run, const tf_configuration *c, tf_escape_visit visit,
@@ -224,7 +224,7 @@ bool tf_content_escapes(tf_run *run, const tf_configuration *c, tf_escape_visit 
     if (c->sub == TF_STR_E)
         for (uint32_t i = 0; i < sizeof short_to - 1; i++)
             if ((!minimal || short_to[i] != '/') &&
-                visit_code(run, from, (uint8_t)short_to[i], 1, visit, context))
+                visit_codes(run, from, (uint8_t)short_to[i], (uint8_t)short_to[i], 1, visit, context))
                 return true;
     range ranges[3];
     uint32_t n = ranges_of(c, ranges);
@@ -233,7 +233,7 @@ bool tf_content_escapes(tf_run *run, const tf_configuration *c, tf_escape_visit 
         if (minimal) { /* what has no shorter form: a control character without a letter */
             for (uint32_t code = ranges[i].low; code <= high && code < 0x20; code++)
                 if ((code == 0 || memchr(short_to, (int)code, sizeof short_to - 1) == NULL) &&
-                    visit_code(run, from, code, ranges[i].n_bytes, visit, context))
+                    visit_codes(run, from, code, code, ranges[i].n_bytes, visit, context))
                     return true;
             continue;
         }
@@ -242,7 +242,10 @@ bool tf_content_escapes(tf_run *run, const tf_configuration *c, tf_escape_visit 
             uint32_t first = content->run[r] > ranges[i].low ? content->run[r] : ranges[i].low;
             if (first > high)
                 break;
-            if (visit_code(run, from, first, ranges[i].n_bytes, visit, context))
+            uint32_t last = r + 1 < content->n_runs && content->run[r + 1] <= high
+                                ? content->run[r + 1] - 1
+                                : high;
+            if (visit_codes(run, from, first, last, ranges[i].n_bytes, visit, context))
                 return true;
             if (run->call.status != TOKFSM_OK)
                 return false;

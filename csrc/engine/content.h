@@ -36,11 +36,15 @@ bool tf_free_room(tf_run *run, const tf_configuration *c, uint64_t *room);
 
 /*
  * The ways in which an escape under way can end, as far as the content tells them apart: what
- * state it leads to (never NULL), by which code point, after how many more bytes. `visit`
+ * state it leads to (never NULL), by each of which code points, after how many more bytes. `visit`
  * returns true to end the search; so does this then. False also for run->call.status.
  */
-typedef bool (*tf_escape_visit)(tf_run *run, void *context, const tf_content_state *next,
-                                uint32_t code, uint32_t n_bytes);
+typedef struct tf_escape_way {
+    const tf_content_state *next;
+    uint32_t code, last; /* code points, inclusive */
+    uint32_t n_bytes;
+} tf_escape_way;
+typedef bool (*tf_escape_visit)(tf_run *run, void *context, const tf_escape_way *way);
 bool tf_content_escapes(tf_run *run, const tf_configuration *c, tf_escape_visit visit,
                         void *context);
 /* All that an escape can need; where one is no token by itself, no way through an escape counts. */

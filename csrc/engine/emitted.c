@@ -1,10 +1,13 @@
 #include "emitted.h"
 
+#include "content.h"
 #include "text.h"
 #include "walk.h"
 
 /* Longer names are taken to be met. */
 enum { MOST_BYTES = 256 };
+/* With fewer emitted, of so many names there are always some left. */
+#define MANY_NAMES ((uint64_t)1 << 20)
 
 static bool is_spelled(const tf_spelled *spelled, const uint8_t *bytes, uint32_t n)
 {
@@ -18,18 +21,35 @@ static bool is_spelled(const tf_spelled *spelled, const uint8_t *bytes, uint32_t
 
 static uint32_t length_of(const tf_text *text) { return text == NULL ? 0 : text->length; }
 
-bool tf_name_whole(const tf_machine *m, const tf_text *name)
+/* Whether a token that opens the name can come to a place from where few names are left. */
+static bool few_behind(tf_run *run, const tf_content *content, uint32_t class, const uint8_t *bytes, uint32_t n)
 {
-    const tf_spelled *whole = &m->pack->traces->whole;
+    const tf_spelled *begun = &run->m->pack->traces->facts.begun;
+    const tf_content_state *state = content->start;
+    for (uint32_t i = 0; i < n && i < begun->most && state != NULL; i++) {
+        if (!is_spelled(begun, bytes + i, 1))
+            return false;
+        state = tf_content_step(run, state, bytes[i]);
+        if (state != NULL && state->counts[class] < 4 * MANY_NAMES)
+            return true;
+    }
+    return false;
+}
+
+bool tf_name_whole(tf_run *run, const tf_strings *names, uint32_t class, const tf_text *name)
+{
+    const tf_spelled *whole = &run->m->pack->traces->whole;
+    const tf_content *content = names->content;
     uint8_t bytes[MOST_BYTES];
     uint32_t n = length_of(name);
-    if (n > whole->most)
+    bool counted = content != NULL && content->has_counts;
+    if (n > whole->most && !counted)
         return false;
     if (n > MOST_BYTES)
         return true;
     if (n > 0)
         tf_text_copy(name, bytes);
-    return is_spelled(whole, bytes, n);
+    return is_spelled(whole, bytes, n) || (counted && few_behind(run, content, class, bytes, n));
 }
 
 bool tf_literal_whole(const tf_machine *m, const tf_strings *strings)
@@ -91,17 +111,16 @@ bool tf_emitted_ahead(const tf_machine *m, const tf_configuration *c)
 
 bool tf_emitted_few(const tf_frame *frame)
 {
-    const uint64_t many = (uint64_t)1 << 20;
     const tf_kind *kind = frame->kind;
     const tf_content *content = kind->names.content;
     if (content == NULL || !content->has_counts || content->start == NULL)
         return true;
     for (uint32_t a = 0; a < kind->n_alternatives; a++)
-        if (kind->min_items[a] >= many)
+        if (kind->min_items[a] >= MANY_NAMES)
             return false;
     for (uint32_t j = 0; j < content->n_languages; j++) {
         uint64_t n = content->start->counts[j];
-        if (n == 0 || n == UINT64_MAX || (n >= 4 * many && frame->count < many))
+        if (n == 0 || (n >= 4 * MANY_NAMES && frame->count < MANY_NAMES))
             continue;
         const tf_edge *edge =
             atomic_load_explicit(&kind->edges[kind->n_names + j], memory_order_acquire);
@@ -117,7 +136,7 @@ bool tf_emitted_apart(const tf_machine *m, const tf_configuration *c)
     uint8_t start[MOST_BYTES];
     uint32_t n;
     const tf_kind *kind = c->top->kind;
-    return !m->names_pair && kind->name_sets == 0 && !kind->names.hard_names &&
+    return !tf_names_meet(m, &kind->names) && kind->name_sets == 0 && !kind->names.hard_names &&
            spelled_so_far(c, start, &n);
 }
 

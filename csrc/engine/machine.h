@@ -313,6 +313,7 @@ struct tf_machine {
     _Atomic(struct tf_distances *) distances; /* distances.h */
     _Atomic(struct tf_name_lists *) name_lists; /* name_lists.h */
     uint32_t names_pair;     /* a token can hold the end of one name and all of another */
+    uint32_t names_begun;    /* ... and the beginning of another */
     uint32_t unique;         /* TF_UNIQUE_*: whether items are compared */
     const uint32_t *pairs;   /* ... row of the tokens that can close a string and begin an item */
     const uint32_t *whole_pairs; /* ... of those that hold more of it than the beginning of a string */

@@ -210,7 +210,7 @@ static bool mask_string(tf_run *run, const tf_configuration *c, bool settled, tf
         return tf_walk(run, &pack->all, c, &edits->set, NULL);
     }
     bool plain = settled && c->sub == TF_STR_NORMAL && c->literal != TF_MAYBE && !s->hard_names &&
-                 !(name && (run->m->names_pair || tf_emitted_ahead(run->m, c)));
+                 !(name && (tf_names_meet(run->m, s) || tf_emitted_ahead(run->m, c)));
     if (!plain)
         /* With content to compare at the quote: real steps for every token that has one. */
         return (c->literal != TF_ON || walk_literals(run, c, edits)) &&

@@ -45,20 +45,41 @@ typedef struct ahead {
     uint32_t class;
 } ahead;
 
-static bool escape_leads_on(tf_run *run, void *context, const tf_content_state *next,
-                            uint32_t code, uint32_t n_bytes)
+/* The character of the name behind the text that begins it; UINT32_MAX: there is none. */
+static uint32_t next_character(const tf_text *name, const tf_text *text)
+{
+    uint32_t at = text == NULL ? 0 : text->length, code = UINT32_MAX;
+    if (name == NULL || name->length == at)
+        return code;
+    uint8_t bytes[4] = {0};
+    for (; name != NULL && name->length > at; name = name->previous)
+        for (uint32_t i = 0, from = name->length - name->n; i < name->n; i++)
+            if (from + i >= at && from + i < at + 4)
+                bytes[from + i - at] = name->more ? name->more[i] : name->bytes[i];
+    return tf_utf8_code(bytes);
+}
+
+/* Each of the characters leads to as many names; those emitted are taken off. */
+static bool escape_leads_on(tf_run *run, void *context, const tf_escape_way *way)
 {
     const ahead *a = context;
-    (void)n_bytes;
+    const tf_content_state *next = way->next;
+    const tf_text *text;
     if (!tf_word_bit(next->live, a->class))
         return false;
-    if (!next->content->has_counts || next->counts[a->class] == UINT64_MAX)
+    if (!next->content->has_counts || next->counts[a->class] == UINT64_MAX || a->c->top->emitted == NULL)
         return true;
-    tf_configuration after = *a->c;
-    uint8_t bytes[4];
-    uint32_t n = tf_utf8(code, bytes);
-    return tf_name_text(run, a->c, &after.text) && tf_text_add(run, &after, bytes, n) &&
-           fresh(a->c, next, a->class, after.text);
+    uint64_t each = next->counts[a->class], n_codes = (uint64_t)way->last - way->code + 1;
+    uint64_t n = each > UINT64_MAX / n_codes ? UINT64_MAX : each * n_codes;
+    if (!tf_name_text(run, a->c, &text))
+        return false;
+    for (const tf_emitted *e = a->c->top->emitted; e != NULL && n > 0; e = e->previous) {
+        if (e->class != a->class || !tf_text_begins(e->name, text))
+            continue;
+        uint32_t code = next_character(e->name, text);
+        n -= code >= way->code && code <= way->last;
+    }
+    return n > 0;
 }
 
 /* Whether the name can still come to one of the class that is not emitted. */

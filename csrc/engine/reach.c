@@ -131,18 +131,6 @@ static bool number_reachable(tf_run *run, const uint8_t *text, uint32_t n, const
 
 /* ---- the rest ---- */
 
-/* The character that begins at these bytes of UTF-8. */
-static uint32_t character(const uint8_t *bytes)
-{
-    if (bytes[0] < 0x80)
-        return bytes[0];
-    uint32_t more = bytes[0] < 0xE0 ? 1 : bytes[0] < 0xF0 ? 2 : 3;
-    uint32_t code = bytes[0] & (0x3Fu >> more);
-    for (uint32_t i = 1; i <= more; i++)
-        code = code << 6 | (bytes[i] & 0x3Fu);
-    return code;
-}
-
 /* Whether the digits of a \u so far are the first ones of this character's. */
 static bool escape_reachable(const tf_configuration *c, uint32_t code)
 {
@@ -176,7 +164,7 @@ static bool string_reachable(tf_run *run, const tf_configuration *c, const tf_te
         if (memcmp(text->more ? text->more : text->bytes, bytes + text->length - text->n, text->n) != 0)
             return false;
     return c->sub == TF_STR_NORMAL || c->sub >= TF_STR_C1 ||
-           escape_reachable(c, character(bytes + length));
+           escape_reachable(c, tf_utf8_code(bytes + length));
 }
 
 static bool lexeme_reachable(tf_run *run, const tf_configuration *c, const tf_item *target,

@@ -10,6 +10,7 @@
 #include "unique.h"
 
 static const uint64_t ENDLESS = UINT64_MAX;
+static const uint64_t MANY_NAMES = (uint64_t)1 << 62; /* more than any text has: counts of names */
 
 /* ---- scalars ---- */
 
@@ -179,7 +180,7 @@ static uint64_t members_room(tf_run *run, const tf_kind *kind, uint32_t a, uint6
         if (other == NULL)
             return 0;
         bool endless = content == NULL || !content->has_counts ||
-                       (content->start != NULL && content->start->counts[i] == UINT64_MAX);
+                       (content->start != NULL && content->start->counts[i] >= MANY_NAMES);
         if (tf_word_bit(other->admits, a) && endless && count + to_come < kind->max_items[a] &&
             run->m->char_tokens != TF_COST_NONE && run->m->bytes_complete)
             return ENDLESS;

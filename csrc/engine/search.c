@@ -248,19 +248,58 @@ bool tf_search_ends(tf_run *run, const tf_configuration *c)
 
 /* ---- the search ---- */
 
-/* Members that the search itself begins come in ascending order, so that each set of them comes
-   once. */
-static bool in_order(const tf_search *search, const tf_frame *before, const tf_frame *after)
+/* Whether the search itself began member `count` of the frame, counted from 1. */
+static bool begun_here(const tf_search *search, const tf_frame *at, uint64_t count)
 {
-    if (after->kind->rank != NULL || before->last == 0)
-        return true;
     const tf_frame *frame = search->start->top;
-    while (frame != NULL && frame->depth > before->depth)
+    while (frame != NULL && frame->depth > at->depth)
         frame = frame->parent;
-    bool touched = frame == NULL || frame->depth < before->depth || frame->kind != before->kind ||
-                   before->count > frame->count + (search->start->mode == TF_IN_NAME &&
-                                                   frame == search->start->top);
-    return !touched || after->last > before->last || after->last == after->kind->n_names + 1;
+    return frame == NULL || frame->depth < at->depth || frame->kind != at->kind ||
+           count > frame->count + (search->start->mode == TF_IN_NAME &&
+                                   frame == search->start->top);
+}
+
+/* Whether some alternative requires none of the first `end` names that are not there. */
+static bool none_passed(const tf_frame *frame, uint32_t end)
+{
+    const tf_kind *kind = frame->kind;
+    const uint64_t *alive = tf_frame_alive(frame);
+    for (uint32_t a = tf_words_next(alive, kind->alternative_words, 0); a != UINT32_MAX;
+         a = tf_words_next(alive, kind->alternative_words, a + 1)) {
+        const uint32_t *required = kind->required + (size_t)a * kind->name_words;
+        bool passed = false;
+        for (uint32_t w = 0; w * 32 < end && !passed; w++) {
+            uint32_t missing = required[w] & ~frame->seen[w];
+            if (end - w * 32 < 32)
+                missing &= ((uint32_t)1 << (end & 31u)) - 1;
+            passed = missing != 0;
+        }
+        if (!passed)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Members that the search itself begins come in ascending order, so that each set of them comes
+ * once, then those under other names, in any order. What is passed over does not come any more:
+ * without a look at that a search would go on and on to more names, and to longer ones.
+ */
+static bool in_order(const tf_search *search, const tf_configuration *c, const tf_configuration *next)
+{
+    const tf_frame *frame = next->top;
+    if (c->mode != TF_IN_NAME || frame->kind->rank != NULL)
+        return true;
+    const uint32_t n_names = frame->kind->n_names;
+    if (next->mode == TF_IN_NAME)
+        return next->literal == TF_ON || !begun_here(search, frame, frame->count + 1) ||
+               none_passed(frame, n_names);
+    if (!begun_here(search, frame, frame->count))
+        return true;
+    if (frame->last > n_names)
+        return none_passed(frame, n_names);
+    return none_passed(frame, frame->last - 1) &&
+           (c->top->last < frame->last || !begun_here(search, c->top, c->top->count));
 }
 
 /* The number at hand may be the whole item. */
@@ -334,8 +373,7 @@ static bool run_levels(tf_run *run, tf_search *search, level **levels, size_t *c
         next = l->c;
         if (!tf_step(run, &next, l->moves[l->next++]))
             continue;
-        if (next.mode == TF_AT_COLON && l->c.mode == TF_IN_NAME && 
-            !in_order(search, l->c.top, next.top))
+        if (!in_order(search, &l->c, &next))
             continue;
         if (next.top == NULL || next.top->depth < search->base ||
             !fits(run, search, &next, next.mode == TF_IN_NUMBER && l->c.mode == TF_IN_NUMBER ? typed : 0))

@@ -87,12 +87,11 @@ static bool string_outcome(const tf_configuration *c, uint64_t *outcome)
     return tf_words_any(outcome, n_words);
 }
 
-static bool escape_leads_on(tf_run *run, void *context, const tf_content_state *next,
-                            uint32_t code, uint32_t n_bytes)
+static bool escape_leads_on(tf_run *run, void *context, const tf_escape_way *way)
 {
-    (void)run, (void)code, (void)n_bytes;
+    (void)run;
     const tf_configuration *c = context;
-    return tf_content_live(c, next, c->n);
+    return tf_content_live(c, way->next, c->n);
 }
 
 static bool string_live(tf_run *run, const tf_configuration *c)
@@ -165,7 +164,7 @@ static bool close_name(tf_run *run, tf_configuration *c)
             run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a name");
             return false;
         }
-        bool whole = (emitted != NULL && emitted->whole) || tf_name_whole(run->m, c->text);
+        bool whole = (emitted != NULL && emitted->whole) || tf_name_whole(run, &kind->names, class, c->text);
         *fresh = (tf_emitted){emitted, c->text, class, whole};
         emitted = fresh;
         name = kind->n_names + class;

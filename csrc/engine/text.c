@@ -75,6 +75,17 @@ uint32_t tf_utf8(uint32_t code, uint8_t out[4])
     return 4;
 }
 
+uint32_t tf_utf8_code(const uint8_t *bytes)
+{
+    if (bytes[0] < 0x80)
+        return bytes[0];
+    uint32_t more = bytes[0] < 0xE0 ? 1 : bytes[0] < 0xF0 ? 2 : 3;
+    uint32_t code = bytes[0] & (0x3Fu >> more);
+    for (uint32_t i = 1; i <= more; i++)
+        code = code << 6 | (bytes[i] & 0x3Fu);
+    return code;
+}
+
 static uint32_t digit(uint8_t byte)
 {
     return byte <= '9' ? byte - 48u : (byte | 0x20u) - 87u;

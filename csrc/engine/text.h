@@ -17,6 +17,8 @@ uint32_t tf_text_take(tf_configuration *c, uint8_t before, uint8_t byte, uint8_t
 bool tf_text_add(tf_run *run, tf_configuration *c, const uint8_t *bytes, uint32_t n);
 /* The UTF-8 of a code point; how many bytes. */
 uint32_t tf_utf8(uint32_t code, uint8_t out[4]);
+/* The code point that begins at these bytes of UTF-8, which are well-formed. */
+uint32_t tf_utf8_code(const uint8_t *bytes);
 /* Append n bytes, copied or borrowed; false: no memory. */
 bool tf_text_append(tf_run *run, const tf_text **text, const uint8_t *bytes, uint32_t n,
                     bool borrowed);

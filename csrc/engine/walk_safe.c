@@ -394,7 +394,7 @@ static bool walk(tf_run *run, const tf_configuration *c, bool far, bool *done, t
                    .minimal = run->m->options.escapes == TOKFSM_ESCAPES_MINIMAL};
     *done = false;
     if ((s->hard_names && c->literal == TF_ON) || pack->traces->n_befores == 0 ||
-        (c->mode == TF_IN_NAME && (run->m->names_pair || (!run->settles && tf_emitted_ahead(run->m, c)))) ||
+        (c->mode == TF_IN_NAME && (tf_names_meet(run->m, s) || (!run->settles && tf_emitted_ahead(run->m, c)))) ||
         !tf_wanted_of(run, c, &w.wanted))
         return run->call.status == TOKFSM_OK;
     w.wanted.limited = w.wanted.limited && !far;

@@ -171,7 +171,7 @@ static bool any_inside(trace_walk *w, const tf_configuration *c)
         return false;
     if (c->mode == TF_IN_STRING)
         return s->n_breaks == 1;
-    return !m->names_pair && !tf_emitted_whole(c->top) &&
+    return !tf_names_meet(m, s) && !tf_emitted_whole(c->top) &&
            (s->content == NULL || !s->content->has_counts);
 }
 

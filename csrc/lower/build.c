@@ -317,6 +317,7 @@ void tf_build_begin(tf_build *b, tokfsm_pack *pack, const tokfsm_options *option
     b->machine.limits = *limits;
     b->machine.allocator = *allocator;
     b->machine.names_pair = pack->traces->facts.names_pair;
+    b->machine.names_begun = pack->traces->facts.names_begun;
     b->machine.hooks = &tf_build_hooks;
     b->relax = relax;
     b->budget = budget;

@@ -171,3 +171,52 @@ tokfsm_status tf_count_strings(tf_build *b, tf_dfa *dfa, const tf_dfa_state_id *
     tf_release(&b->arena.allocator, c.path.items);
     return status;
 }
+
+/* States in the order in which they are met. */
+typedef struct state_list {
+    tf_build *b;
+    tf_dfa_state_id *items;
+    uint8_t *known; /* by state */
+    size_t n, capacity, n_known, known_capacity;
+} state_list;
+
+static tokfsm_status add_state(state_list *list, tf_dfa_state_id state)
+{
+    const tokfsm_allocator *a = &list->b->arena.allocator;
+    for (; list->n_known <= state; list->known[list->n_known++] = 0)
+        if (!tf_grow(a, (void **)&list->known, list->n_known, &list->known_capacity, 1))
+            return no_memory(list->b);
+    if (list->known[state])
+        return TOKFSM_OK;
+    list->known[state] = 1;
+    if (!tf_grow(a, (void **)&list->items, list->n, &list->capacity, sizeof *list->items))
+        return no_memory(list->b);
+    list->items[list->n++] = state;
+    return TOKFSM_OK;
+}
+
+/* Every state leads to acceptance, so it is enough to look for one that nothing follows. */
+tokfsm_status tf_some_state_ends(tf_build *b, tf_dfa *dfa, tf_dfa_state_id start,
+                                 uint64_t most_states, bool *ends)
+{
+    state_list list = {.b = b};
+    tokfsm_status status = add_state(&list, start);
+    const uint32_t n_classes = tf_dfa_n_byte_classes(dfa);
+    *ends = false;
+    for (size_t i = 0; status == TOKFSM_OK && !*ends && i < list.n; i++) {
+        const tf_dfa_state_id *row;
+        bool leads_on = false;
+        status = tf_spend(b->budget, b->err);
+        if (status == TOKFSM_OK)
+            status = tf_dfa_row(dfa, list.items[i], b->budget, &row, b->err);
+        for (uint32_t class = 0; status == TOKFSM_OK && class < n_classes; class++)
+            if (row[class] != TF_DFA_DEAD) {
+                leads_on = true;
+                status = add_state(&list, row[class]);
+            }
+        *ends = !leads_on || list.n > most_states;
+    }
+    tf_release(&b->arena.allocator, list.items);
+    tf_release(&b->arena.allocator, list.known);
+    return status;
+}

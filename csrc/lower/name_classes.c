@@ -221,7 +221,7 @@ static tokfsm_status class_language(tf_build *b, const tf_content_spec *spec, ui
     const tf_pattern_set *set = spec->set;
     const tf_name_class *class = &classes->items[i];
     TF_TRY(language_of(b, set, classes->apart, class->matches, set->n, language));
-    for (uint32_t k = 0; class->n_names != UINT64_MAX && k < set->n_literals; k++) {
+    for (uint32_t k = 0; class->ends && k < set->n_literals; k++) {
         tf_dfa_language both[2] = {*language, 0};
         TF_TRY(tf_dfa_not(set->dfa, set->language[set->n + k], b->budget, &both[1], b->err));
         TF_TRY(tf_dfa_and(set->dfa, both, 2, b->budget, language, b->err));
@@ -304,7 +304,7 @@ static tokfsm_status make_sets(tf_build *b, tf_pattern_set *set, tf_name_classes
         return status;
     for (uint32_t i = 0; i < n; i++) {
         matches[i] = i;
-        items[i] = (tf_name_class){&matches[i], UINT64_MAX};
+        items[i] = (tf_name_class){&matches[i], UINT64_MAX, false};
     }
     *classes = (tf_name_classes){.set = set, .n = n, .n_sets = set->n, .items = items};
     tf_content_spec spec = {set, set->n + 1, set_language, NULL};
@@ -353,28 +353,34 @@ static tokfsm_status make_classes(tf_build *b, pattern_list *list, const tf_lite
     tf_name_class *items = tf_take(b, s.n * sizeof *items, &status);
     if (status != TOKFSM_OK)
         return status;
-    bool finite = false;
+    /* A name goes on only where another one is left than those that are there. Of an endless class
+       that holds in each state that has no end; where all have none, nothing need be counted. */
+    bool counts = false;
     for (uint32_t i = 0; i < s.n; i++) {
         tf_dfa_state_id start;
         items[i].matches = s.matches[i];
         TF_TRY(tf_dfa_start(s.set->dfa, s.language[i], b->budget, &start, b->err));
         TF_TRY(tf_count_strings(b, s.set->dfa, &start, 1, UINT64_MAX, true,
                                 &items[i].n_names));
-        finite |= items[i].n_names != UINT64_MAX;
+        items[i].ends = items[i].n_names != UINT64_MAX;
+        if (!items[i].ends)
+            TF_TRY(tf_some_state_ends(b, s.set->dfa, start, TF_COUNTED_STATES, &items[i].ends));
+        counts |= items[i].ends;
     }
     classes->set = s.set;
     classes->n = s.n;
     classes->items = items;
     classes->apart = s.apart;
-    if (finite && n_declared > 0)
+    if (counts && n_declared > 0)
         TF_TRY(tf_pattern_set_of(b, list->all.items, (uint32_t)list->all.n, declared, n_declared,
                                  &classes->set));
     tf_content_spec spec = {classes->set, s.n, class_language, classes};
     TF_TRY(tf_content_of(b, &spec, TF_LENGTHS_NONE,
-                         finite ? TF_COUNTS_ALL : TF_COUNTS_NONE, &classes->content));
-    for (uint32_t i = 0; finite && i < s.n; i++)
-        items[i].n_names = classes->content->start == NULL ? 0
-                                                           : classes->content->start->counts[i];
+                         counts ? TF_COUNTS_ALL : TF_COUNTS_NONE, &classes->content));
+    for (uint32_t i = 0; i < s.n; i++)
+        if (items[i].n_names != UINT64_MAX)
+            items[i].n_names = classes->content->start == NULL ? 0
+                                                               : classes->content->start->counts[i];
     return TOKFSM_OK;
 }
 
@@ -382,7 +388,7 @@ tokfsm_status tf_name_classes_of(tf_build *b, const tf_alternative *const *alter
                                  uint32_t n, const tf_literal *declared, uint32_t n_declared,
                                  bool counted, const tf_name_classes **classes)
 {
-    static const tf_name_class all_names = {NULL, UINT64_MAX};
+    static const tf_name_class all_names = {NULL, UINT64_MAX, false};
     pattern_list list = {.b = b};
     tokfsm_status status = TOKFSM_OK;
     for (uint32_t a = 0; a < n && status == TOKFSM_OK; a++)

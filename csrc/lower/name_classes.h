@@ -13,6 +13,7 @@
 typedef struct tf_name_class {
     const uint64_t *matches; /* of the set's patterns */
     uint64_t n_names;        /* that are not declared; UINT64_MAX: no end of them */
+    bool ends;               /* there is an end of those that some text begins */
 } tf_name_class;
 
 struct tf_name_classes {
@@ -22,8 +23,8 @@ struct tf_name_classes {
                         of i; else 0 */
     const tf_name_class *items;
     const uint64_t *apart; /* [set->n][words]: patterns that no name matches together with it */
-    const tf_content *content; /* NULL with `set`; language i is class i, in finite classes
-                                  without the names that are declared */
+    const tf_content *content; /* NULL with `set`; language i is class i, without the names that
+                                  are declared where it has an end: they are counted then */
 };
 
 /* Of the patterns that these alternatives ask about. `declared` are their names. `counted`: how

@@ -92,6 +92,12 @@ void tf_contents_free(tf_build *b);
 #define TF_MANY_STRINGS ((uint64_t)1 << 62)
 tokfsm_status tf_count_strings(tf_build *b, tf_dfa *dfa, const tf_dfa_state_id *tuple, uint32_t n,
                                uint64_t most_states, bool exactly, uint64_t *counts);
+/*
+ * Whether from some state that a live one leads to, itself included, there is an end of continuations;
+ * also said where over `most_states` would have to be looked at.
+ */
+tokfsm_status tf_some_state_ends(tf_build *b, tf_dfa *dfa, tf_dfa_state_id start,
+                                 uint64_t most_states, bool *ends);
 enum { TF_COUNTED_STATES = 4096 }; /* where a count from below will do */
 enum { TF_COUNTS_NONE, TF_COUNTS_ALL, TF_COUNTS_FROM_BELOW };
 /* tf_name_cheapest while compiling. */

@@ -1,5 +1,7 @@
 #include "facts.h"
 
+#include "pack_layout.h"
+
 #include <string.h>
 
 static bool has_byte(const uint64_t set[4], uint32_t byte)
@@ -59,9 +61,9 @@ static uint32_t skip_space(const uint8_t *bytes, uint32_t n, uint32_t at)
     return at;
 }
 
-/* `":…,"…":` or, the last name at the token's end, `":…,"…"`. Whether a quote is one in the text
-   depends on where the token begins, so each counts. */
-static bool holds_two_names(const uint8_t *bytes, uint32_t n)
+/* `":…,"…":` or, the last name at the token's end, `":…,"…"`; with `begun` also `":…,"…`. Whether a
+   quote is one in the text depends on where the token begins, so each counts. */
+static bool holds_two_names(const uint8_t *bytes, uint32_t n, bool begun)
 {
     enum { IN_FIRST, BETWEEN, IN_SECOND } at = IN_FIRST;
     for (uint32_t i = 0; i < n; i++) {
@@ -69,6 +71,8 @@ static bool holds_two_names(const uint8_t *bytes, uint32_t n)
         if (bytes[i] == ',' && at == BETWEEN && next < n && bytes[next] == '"') {
             at = IN_SECOND;
             i = next;
+            if (begun && next + 1 < n)
+                return true;
         } else if (bytes[i] == '"' && at == IN_FIRST && next < n && bytes[next] == ':') {
             at = BETWEEN;
         } else if (bytes[i] == '"' && at == IN_SECOND && (next == n || bytes[next] == ':')) {
@@ -78,17 +82,46 @@ static bool holds_two_names(const uint8_t *bytes, uint32_t n)
     return false;
 }
 
-static bool find_names_pair(const tokfsm_pack *pack)
+static bool find_names_pair(const tokfsm_pack *pack, bool begun)
 {
     const tf_trie *quote = &pack->quote;
     uint32_t n = quote->n_nodes == 0 ? 0 : quote->first[quote->n_nodes];
     for (uint32_t i = 0; i < n; i++) {
         uint32_t n_bytes;
         const uint8_t *bytes = tf_pack_token(pack, quote->ids[i], &n_bytes);
-        if (holds_two_names(bytes, n_bytes))
+        if (holds_two_names(bytes, n_bytes, begun))
             return true;
     }
     return false;
+}
+
+/* From behind each quote to the end of its token, if none closes before. */
+static void find_begun(const tokfsm_pack *pack, tf_spelled *begun)
+{
+    const uint8_t(*table)[256] = tf_string_table();
+    for (uint32_t id = tf_pack_next_with(pack, '"', 0); id < pack->vocab_size;
+         id = tf_pack_next_with(pack, '"', id + 1)) {
+        uint32_t n, start = 0;
+        const uint8_t *bytes = tf_pack_token(pack, id, &n);
+        while (start < n && bytes[start] != '"')
+            start++;
+        while (start++ < n) { /* the quote */
+            uint8_t state = TF_STR_NORMAL;
+            uint32_t end = start;
+            while (end < n && (state = table[state][bytes[end]]) < TF_N_STR)
+                end++;
+            for (uint32_t i = start; end == n && i < n; i++) {
+                begun->bytes[bytes[i] >> 6] |= (uint64_t)1 << (bytes[i] & 63u);
+                if (bytes[i] == '\\') /* it can stand for anything */
+                    memset(begun->bytes, 0xFF, sizeof begun->bytes);
+            }
+            if (end == n && n - start > begun->most)
+                begun->most = n - start;
+            start = end;
+            while (start < n && bytes[start] != '"')
+                start++;
+        }
+    }
 }
 
 static void find_after_comma(const tokfsm_pack *pack, uint64_t set[4])
@@ -146,7 +179,9 @@ void tf_vocab_facts_find(const tokfsm_pack *pack, tf_vocab_facts *facts)
             facts->byte_set[byte >> 6] |= (uint64_t)1 << (byte & 63u);
     for (int minimal = 0; minimal < 2; minimal++)
         tf_string_rest_costs(facts->byte_set, minimal, facts->string_rest_cost[minimal]);
-    facts->names_pair = find_names_pair(pack);
+    facts->names_pair = find_names_pair(pack, false);
+    facts->names_begun = find_names_pair(pack, true);
+    find_begun(pack, &facts->begun);
     find_after_comma(pack, facts->after_comma);
     find_escaped_closers(pack, facts->escaped_closer);
 }

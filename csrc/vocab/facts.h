@@ -4,6 +4,12 @@
 
 #include "pack.h"
 
+/* What some token spells of a string: which decoded bytes, and at most how many. */
+typedef struct tf_spelled {
+    uint64_t bytes[4];
+    uint32_t most;
+} tf_spelled;
+
 typedef struct tf_vocab_facts {
     uint64_t byte_set[4]; /* the bytes that are tokens by themselves */
     uint32_t string_rest_cost[2][TF_N_STR + 1]; /* by escapes="minimal"; of byte_set */
@@ -11,6 +17,8 @@ typedef struct tf_vocab_facts {
        and what an escape stands for. */
     uint64_t after_comma[4];
     bool names_pair;           /* a token can hold the end of one name and all of another */
+    bool names_begun;          /* ... and the beginning of another, a byte at least */
+    tf_spelled begun;          /* the beginning of a string, as far as a token that opens it goes */
     uint8_t escaped_closer[32]; /* bytes that some token writes as an escape and then closes the
                                    string: see tf_strings.hard_names */
 } tf_vocab_facts;

@@ -52,12 +52,6 @@ typedef struct tf_traces {
 
 enum { TF_TRACE_STRUCTURE, TF_TRACE_CLOSE, TF_TRACE_NUMBER, TF_N_TRACES };
 
-/* What some token spells of a string: which decoded bytes, and at most how many. */
-typedef struct tf_spelled {
-    uint64_t bytes[4];
-    uint32_t most;
-} tf_spelled;
-
 /*
  * The trie of all tokens once more, for walks that look at all children of a node: what such a
  * look needs of a child lies together, and the children of a node lie side by side, in byte order.
