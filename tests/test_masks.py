@@ -179,7 +179,7 @@ def test_masks_where_names_are_there(batch: int, tmp_path: Path) -> None:
     """Names left and names taken: finite parts of endless classes, escapes, declared names among them."""
     n_states, seed = 0, FIRST_SEED + batch
     outcomes: Counter[str] = Counter()
-    while n_states < N_STATES // N_BATCHES // 5:
+    while n_states < N_STATES // N_BATCHES // 15:
         n_states += compare(seed, tmp_path / "x.tokfsm", draw_names(seed), outcomes, 2, 30, names=True)
         seed += N_BATCHES
     print(dict(outcomes))
