@@ -30,7 +30,7 @@ SOURCES = {
     "automaton": "atoms classes dfa formula intern lengths program shortest",
     "engine": "automaton bound bound_members bound_names budget_mask cache content content_cost counters "
               "distances edits emitted far frames glance items items_plan machine mask match members_plan "
-              "name_content name_cost name_lists options plan reach room safe search spelling step step_string text "
+              "name_content name_cost name_lists name_parts options plan reach room safe search spelling step step_string text "
               "unique walk walk_content walk_literals walk_safe walk_safe_close walk_traces",
     "lower": "admitted alike alternatives blame build "
              "choices content_states cost count domain done equal_items evaluate expand "

@@ -157,6 +157,7 @@ void tf_cache_kind(const tf_machine *m, tf_kind *kind)
  * be the one; then it matters which one that is.
  */
 enum { WANTING_NONE, WANTING_MORE, WANTING_ONE /* + its index */ };
+enum { FEW_ALTERNATIVES = 8 };
 #define ANY_LENGTH (UINT64_MAX / 2) /* in the place of a length */
 #define RAW_NAMES UINT64_MAX /* in the place of what is left */
 
@@ -221,7 +222,6 @@ static uint64_t find_required(const tf_frame *frame, uint32_t a, uint32_t low, u
  */
 static bool put_names(const tf_configuration *c, const tf_frame *frame, tf_signature *s)
 {
-    enum { FEW_ALTERNATIVES = 8 };
     const tf_kind *kind = frame->kind;
     const uint64_t *alive = tf_frame_alive(frame);
     bool top = frame == c->top, in_name = top && c->mode == TF_IN_NAME && c->literal == TF_ON;
@@ -244,6 +244,30 @@ static bool put_names(const tf_configuration *c, const tf_frame *frame, tf_signa
         if (w == (high - 1) / 32)
             bits &= UINT32_MAX >> (31u - ((high - 1) & 31u));
         put(s, bits);
+    }
+    return true;
+}
+
+bool tf_names_wanting(const tf_frame *frame, uint32_t *names, uint32_t most, uint32_t *n)
+{
+    const tf_kind *kind = frame->kind;
+    *n = 0;
+    if (!kind->names_apart || kind->n_alternatives > FEW_ALTERNATIVES)
+        return false;
+    for (uint32_t a = 0; a < kind->n_alternatives; a++) {
+        uint64_t left;
+        if (!tf_word_bit(tf_frame_alive(frame), a))
+            continue;
+        if (!find_left(frame, a, 0, kind->n_names, &left))
+            return false;
+        const uint64_t wanted[2] = {left, find_required(frame, a, 0, kind->n_names)};
+        for (int i = 0; i < 2; i++) {
+            if (wanted[i] < WANTING_ONE)
+                continue;
+            if (*n == most)
+                return false;
+            names[(*n)++] = (uint32_t)(wanted[i] - WANTING_ONE);
+        }
     }
     return true;
 }

@@ -31,6 +31,9 @@ void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutra
    a part of a mask. */
 void tf_signature_of_others(const tf_machine *m, const tf_configuration *c,
                             tf_signature *signature);
+/* Names of which one more would meet all that some alternative that is alive requires, or leave
+   none to come; false: not known, or more than `most`, or names are not apart (kind->names_apart). */
+bool tf_names_wanting(const tf_frame *frame, uint32_t *names, uint32_t most, uint32_t *n);
 /* Find out what masks depend on in frames of a kind whose names are there (kind->names_apart). */
 void tf_cache_kind(const tf_machine *m, tf_kind *kind);
 /* False: not there. */

@@ -240,6 +240,7 @@ struct tf_kind {
     uint32_t counts;                        /* 1: some alternative has a count */
     uint32_t names_apart;                   /* 1: no token tells which names are there, but where
                                                one begins: tf_cache_kind */
+    _Atomic(const struct tf_name_parts *) name_parts; /* name_parts.h: kept with the masks */
     const uint32_t *rank;                   /* property_order="schema": [n_alternatives][n_names],
                                                TF_NONE: among the other names; else NULL */
     /* arrays: item i looks through edge c, the last with first[c] <= i */

@@ -10,6 +10,7 @@
 #include "far.h"
 #include "frames.h"
 #include "glance.h"
+#include "name_parts.h"
 #include "step.h"
 #include "text.h"
 #include "unique.h"
@@ -186,6 +187,15 @@ static bool mask_at_name(tf_run *run, const tf_configuration *c, tf_edits *edits
     return tf_walk_traces(run, TF_TRACE_STRUCTURE, &part, NULL, edits, &edits->set);
 }
 
+/* Tokens along the literals of a string or name that is not compared with others. */
+static bool mask_literals(tf_run *run, const tf_configuration *c, int beside, tf_edits *edits)
+{
+    bool done;
+    if (!tf_walk_name_parts(run, c, beside, &done, edits))
+        return false;
+    return done || tf_walk_literals(run, c, beside, edits);
+}
+
 /* `settled`: where items are compared, what is written makes no difference. */
 static bool mask_string(tf_run *run, const tf_configuration *c, bool settled, tf_edits *edits)
 {
@@ -204,9 +214,9 @@ static bool mask_string(tf_run *run, const tf_configuration *c, bool settled, tf
         if (settled && c->content != NULL && c->sub == TF_STR_NORMAL &&
             (c->literal == TF_OFF || (c->literal == TF_ON && (name || only_content(c)))))
             return mask_other_names(run, c, edits) &&
-                   (c->literal == TF_OFF || tf_walk_literals(run, c, TF_BESIDE_ANY, edits));
+                   (c->literal == TF_OFF || mask_literals(run, c, TF_BESIDE_ANY, edits));
         if (settled && c->literal == TF_ON && tf_only_literals(run, c))
-            return tf_walk_literals(run, c, TF_BESIDE_NOTHING, edits);
+            return mask_literals(run, c, TF_BESIDE_NOTHING, edits);
         return tf_walk(run, &pack->all, c, &edits->set, NULL);
     }
     bool plain = settled && c->sub == TF_STR_NORMAL && c->literal != TF_MAYBE && !s->hard_names &&
@@ -217,7 +227,7 @@ static bool mask_string(tf_run *run, const tf_configuration *c, bool settled, tf
                tf_walk(run, &pack->quote, c, &edits->set, NULL);
     if (!close_free(run, c, edits))
         return false;
-    return c->literal != TF_ON || tf_walk_literals(run, c, TF_BESIDE_LATER, edits);
+    return c->literal != TF_ON || mask_literals(run, c, TF_BESIDE_LATER, edits);
 }
 
 /* A number goes on, or ends, and then what may follow a value does. */

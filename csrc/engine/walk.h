@@ -40,6 +40,10 @@ enum {
  */
 bool tf_walk_literals(tf_run *run, const tf_configuration *c, int beside, tf_edits *edits);
 
+/* Tokens at and below the node of the quote that closes a literal which `c` can become: to `set`. */
+bool tf_walk_closing(tf_run *run, const tf_configuration *c, uint32_t quote, uint32_t literal,
+                     tf_ids *set);
+
 /* Of the tokens that close a string: those with low to high - 1 characters before the quote, and
    no needless escape there if `minimal`. */
 typedef struct tf_close_span {

@@ -55,17 +55,28 @@ static bool any_open(literal_walk *w, uint32_t low, uint32_t high)
 }
 
 /* The place behind the quote of a literal; false: it may not be meant, or a failure. */
-static bool close_on(literal_walk *w, uint32_t literal, tf_configuration *closed)
+static bool close_on(tf_run *run, const tf_configuration *c, uint32_t literal,
+                     tf_configuration *closed)
 {
-    *closed = *w->from;
+    const tf_strings *s = c->at;
+    *closed = *c;
     closed->low = literal;
     closed->high = literal + 1;
-    closed->pos = w->literals[literal].n_spelled;
+    closed->pos = s->literals[literal].n_spelled;
     closed->sub = TF_STR_NORMAL;
     closed->literals_only = 1;
-    bool alive = tf_step(w->run, closed, '"');
+    bool alive = tf_step(run, closed, '"');
     closed->literals_only = 0;
     return alive;
+}
+
+bool tf_walk_closing(tf_run *run, const tf_configuration *c, uint32_t quote, uint32_t literal,
+                     tf_ids *set)
+{
+    tf_configuration closed;
+    if (!close_on(run, c, literal, &closed))
+        return run->call.status == TOKFSM_OK;
+    return tf_walk_from(run, &run->m->pack->all, quote, &closed, set);
 }
 
 /* A literal ends at `node`: tokens that close it. */
@@ -81,10 +92,10 @@ static bool close_at(literal_walk *w, uint32_t node, uint32_t literal)
     if (w->beside >= (node == 0 ? TF_BESIDE_ANY : TF_BESIDE_LATER) &&
         !tf_ids_add(&w->edits->cleared, run->arena, trie->ids + first, end - first))
         return no_memory(run);
-    if (!close_on(w, literal, &closed))
-        return run->call.status == TOKFSM_OK;
     if (node != 0)
-        return tf_walk_from(run, trie, quote, &closed, &w->edits->set);
+        return tf_walk_closing(run, w->from, quote, literal, &w->edits->set);
+    if (!close_on(run, w->from, literal, &closed))
+        return run->call.status == TOKFSM_OK;
     return tf_walk_traces(run, TF_TRACE_CLOSE, &closed, &(tf_close_span){0, 1, false, NULL}, w->edits,
                           &w->edits->set);
 }
