@@ -129,7 +129,8 @@ def apply_token_bitmask_inplace(logits: Any, bitmask: Any, indices: Iterable[int
 def _of_tensor(tensor: Any) -> Logits:
     """A torch tensor, by what it says of itself: torch is not imported."""
     if tensor.device.type != "cpu":
-        raise TypeError(f"logits on {tensor.device}; expected a CPU tensor")
+        raise TypeError(f"logits on {tensor.device}; expected a CPU tensor. For others there is "
+                        "tokfsm.integrations.torch_logits.apply_token_bitmask_inplace")
     if not 1 <= tensor.dim() <= 2:
         raise ValueError(f"logits of {tensor.dim()} dimensions; expected [batch, width] or [width]")
     shape, steps, size = tuple(tensor.shape), tuple(tensor.stride()), tensor.element_size()
