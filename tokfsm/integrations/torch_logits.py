@@ -122,7 +122,7 @@ def prepared(scores: Any, bitmask: Any, indices: Iterable[int] | None) -> Job:
         if not 0 <= one < min(words.shape[0], batch.shape[0]):
             raise tokfsm.RangeError(f"index {one} for scores of {batch.shape[0]} rows and a bitmask of "
                                     f"{words.shape[0]}")
-    gathered = words.device != scores.device and rows is not None
+    gathered = rows is not None and (words.device != scores.device or not isinstance(bitmask, torch.Tensor))
     if gathered:
         words = words[rows]
     return Job(batch, words.to(scores.device), rows, gathered)
