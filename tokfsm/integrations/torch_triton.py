@@ -25,7 +25,7 @@ __all__ = ["apply_with_triton"]
 _BLOCK = 64  # words a program: 2,048 columns
 
 
-@triton.jit
+@triton.jit  # type: ignore
 def _refuse(scores, words, rows, row_step, column_step, words_row_step, word_step, width, n_words,  # type: ignore
             CHOSEN: tl.constexpr, GATHERED: tl.constexpr, BLOCK: tl.constexpr):
     # Offsets are of 64 bits: a batch of scores can have more elements than an int32 counts.
