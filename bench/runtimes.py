@@ -4,10 +4,12 @@
 
 SmolLM2-135M (49,152 tokens), one thread, in the environment of the runtime's tests (`make test-mlx-lm`
 and so on). Prompts and schemas are those of the tests. In one run: free text with a processor that
-does nothing, then tokfsm's, then the native way where there is one. What a processor costs is read
-inside its call, by the CPU clock (of the process in MLX, whose threads do the work), with all that
-was pending before it done; it is the mask and its application. It is held against the median time
-from token to token of free text, by the same clock and by the wall.
+does nothing, then tokfsm's, then the native ways: `LlamaGrammar`, and the processors of outlines and
+XGrammar where they are installed (`pip install outlines xgrammar` into the environment; XGrammar's for
+MLX needs PyTorch, and is left out). What a processor costs is read inside its call, by the CPU clock
+(of the process in MLX, whose threads do the work), with all that was pending before it done; it is
+the mask and its application. It is held against the median CPU time of the process from token to
+token of free text. A `LlamaGrammar` is no processor: its cost is what a token takes longer.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import argparse
 import datetime
 import importlib.metadata
 import json
+import os
 import statistics
 import sys
 import time
@@ -52,6 +55,36 @@ class Timed:
         return out
 
 
+def outlines_processors(make_model: Callable[[Any], Any]) -> dict[str, Callable[[Any], Any]]:
+    """Outlines' processor for a model, by the schema; none where it is not installed."""
+    try:
+        import outlines
+        from outlines.backends import OutlinesCoreBackend
+    except ImportError:
+        return {}
+    backend = OutlinesCoreBackend(make_model(outlines))
+    return {f"outlines {importlib.metadata.version('outlines')}": lambda schema:
+            backend.get_json_schema_logits_processor(json.dumps(schema), "")}
+
+
+MOST_SECONDS = 20  # of CPU, in which a rival has to compile a schema
+
+
+def too_dear(make: Callable[[Any], Any], schema: Any) -> bool:
+    """Whether compiling takes more than MOST_SECONDS; tried in a child, where it can be ended."""
+    import resource
+
+    pid = os.fork()
+    if pid == 0:
+        now = int(time.process_time())
+        resource.setrlimit(resource.RLIMIT_CPU, (now + MOST_SECONDS, now + MOST_SECONDS))
+        try:
+            make(schema)
+        finally:
+            os._exit(0)  # an exception comes again in the parent
+    return os.WIFSIGNALED(os.waitpid(pid, 0)[1])
+
+
 def nothing(tokens: Any, logits: Any) -> Any:
     return logits
 
@@ -80,7 +113,7 @@ class MlxLm:
         self.model, self.tokenizer = mlx_lm.load(str(folder()))[:2]
         self.vocab = tokfsm.Vocabulary.from_file(folder())
         self.clock, self.settle = time.process_time_ns, mx.eval
-        self.native: dict[str, Any] = {}
+        self.native: dict[str, Any] = outlines_processors(lambda o: o.from_mlxlm(self.model, self.tokenizer))
 
     def tokens(self, question: str, processor: Any, n: int) -> Iterator[int]:
         import mlx.core as mx
@@ -107,7 +140,7 @@ class Transformers:
         self.model = transformers.AutoModelForCausalLM.from_pretrained(str(folder()), dtype=torch.float32).eval()
         self.vocab = tokfsm.Vocabulary.from_file(folder())
         self.clock, self.settle = time.thread_time_ns, lambda x: x
-        self.native = {}
+        self.native = outlines_processors(lambda o: o.from_transformers(self.model, self.tokenizer))
         try:
             import xgrammar
             from xgrammar.contrib.hf import LogitsProcessor
@@ -116,7 +149,8 @@ class Transformers:
             compiler = xgrammar.GrammarCompiler(info)
             label = f"xgrammar {importlib.metadata.version('xgrammar')}"
             self.native[label] = lambda schema: LogitsProcessor(
-                compiler.compile_json_schema(json.dumps(schema), strict_mode=False))
+                compiler.compile_json_schema(json.dumps(schema), any_whitespace=False, separators=(",", ":"),
+                                             strict_mode=False))
         except ImportError:
             pass
 
@@ -159,7 +193,7 @@ class LlamaCpp:
         self.vocab = vocabulary_of(self.llm)
         self.clock, self.settle = time.thread_time_ns, lambda x: x
         self.native = {"LlamaGrammar": lambda schema: llama_cpp.LlamaGrammar.from_json_schema(
-            json.dumps(schema), verbose=False)}
+            json.dumps(schema), verbose=False), **outlines_processors(lambda o: o.from_llamacpp(self.llm))}
 
     def tokens(self, question: str, processor: Any, n: int) -> Iterator[int]:
         import llama_cpp
@@ -193,7 +227,8 @@ def run(name: str, n: int) -> dict[str, Any]:
     free: tuple[list[int], list[int]] = ([], [])
     mine: list[int] = []
     masked: tuple[list[int], list[int]] = ([], [])
-    native: dict[str, dict[str, Any]] = {key: {"wall_ns": [], "call_ns": [], "failed": {}} for key in runtime.native}
+    native: dict[str, dict[str, Any]] = {
+        key: {"make_ns": [], "wall_ns": [], "cpu_ns": [], "call_ns": [], "failed": {}} for key in runtime.native}
     compile_ns, first = [], []
     runtime.vocab._pack  # built once, not with the first schema
     for case in CHOSEN:
@@ -209,23 +244,30 @@ def run(name: str, n: int) -> dict[str, Any]:
                 kept += more
             (mine if again else first).extend(timed.ns)
         for key, make in runtime.native.items():
+            if key.startswith("outlines") and too_dear(make, schema):
+                native[key]["failed"][str(case)] = f"not compiled in {MOST_SECONDS} s of CPU"
+                continue
             try:
+                begin = time.process_time_ns()
                 other = make(schema)
+                native[key]["make_ns"].append(time.process_time_ns() - begin)
                 timed_too = other if key == "LlamaGrammar" else Timed(other, runtime.clock, runtime.settle)
-                native[key]["wall_ns"] += intervals(runtime, question, timed_too, n)[0]
+                wall, cpu = intervals(runtime, question, timed_too, n)
+                native[key]["wall_ns"] += wall
+                native[key]["cpu_ns"] += cpu
                 native[key]["call_ns"] += getattr(timed_too, "ns", [])
             except Exception as error:
                 native[key]["failed"][str(case)] = f"{type(error).__name__}: {error}"[:200]
     return {"runtime": name, "version": runtime.version, "vocab_size": runtime.vocab.size, "cases": CHOSEN,
             "free_wall_ns": free[0], "free_cpu_ns": free[1], "first_ns": first, "again_ns": mine,
-            "masked_wall_ns": masked[0], "compile_ns": compile_ns, "native": native}
+            "masked_wall_ns": masked[0], "masked_cpu_ns": masked[1], "compile_ns": compile_ns, "native": native}
 
 
 def report(found: dict[str, Any]) -> None:
     def ms(values: list[int]) -> str:
         return f"{statistics.median(values) / 1e6:.2f} ms"
 
-    token = statistics.median(found["free_wall_ns"])
+    token = statistics.median(found["free_cpu_ns"])
     print(f"{found['runtime']} {found['version']}: free text {ms(found['free_wall_ns'])} a token by the wall, "
           f"{ms(found['free_cpu_ns'])} of CPU ({len(found['free_wall_ns'])} tokens)")
     for key, label in (("first_ns", "first use of a schema"), ("again_ns", "again")):
@@ -233,11 +275,16 @@ def report(found: dict[str, Any]) -> None:
         mean = statistics.mean(values)
         print(f"  tokfsm, {label}: mean {mean / 1e3:.0f} us, median {statistics.median(values) / 1e3:.0f}, "
               f"most {values[-1] / 1e3:.0f} us of CPU a call = {mean / token:.2%} of a token ({len(values)} calls)")
-    print(f"  tokfsm: {ms(found['masked_wall_ns'])} a token; compile {ms(found['compile_ns'])}")
+    print(f"  tokfsm: {ms(found['masked_wall_ns'])} a token by the wall, {ms(found['masked_cpu_ns'])} of CPU; "
+          f"compile {ms(found['compile_ns'])}")
     for key, one in found["native"].items():
         if one["wall_ns"]:
-            print(f"  {key}: {ms(one['wall_ns'])} a token", end="")
-            print(f", {statistics.mean(one['call_ns']) / 1e3:.0f} us a call" if one["call_ns"] else "")
+            print(f"  {key}: {ms(one['wall_ns'])} a token by the wall, {ms(one['cpu_ns'])} of CPU; "
+                  f"compile {ms(one['make_ns'])}", end="")
+            calls = sorted(one["call_ns"])
+            print(f"; mean {statistics.mean(calls) / 1e3:.0f} us, median {statistics.median(calls) / 1e3:.0f}, most "
+                  f"{calls[-1] / 1e3:.0f} us a call = {statistics.mean(calls) / token:.2%} of a token"
+                  if calls else "")
         for case, why in one["failed"].items():
             print(f"  {key}, case {case}: {why}")
 

@@ -139,6 +139,16 @@ class Merges:
         return parts
 
 
+class WithSpace(Merges):
+    """Puts a space before each text, as SentencePiece's tokenizers do. `behind` writes as behind a prompt."""
+
+    def encode(self, text: str) -> list[int]:
+        return super().encode(" " + text)
+
+    def behind(self, text: str) -> list[int]:
+        return super().encode(text)
+
+
 def whole(text: str) -> list[str]:
     return [text]
 
@@ -181,22 +191,25 @@ def finite_schema(rng: random.Random) -> Any:
     return rng.choice(kinds)
 
 
-def test_forced_tokens() -> None:
+@pytest.mark.parametrize("kind", [Merges, WithSpace])
+def test_forced_tokens(kind: type[Merges]) -> None:
     """Never one too many; and as many as there are, but where a merge that looks possible is none."""
     n_cases = n_exact = n_ids = 0
+    n_wanted = N_FORCED if kind is Merges else N_FORCED // 3
     for seed in range(10_000):
         rng = random.Random(seed)
-        bpe = Merges(rng, LETTERS, rng.choice((3, 10, 40, 120)), rng.choice((whole, by_kind)))
+        bpe = kind(rng, LETTERS, rng.choice((3, 10, 40, 120)), rng.choice((whole, by_kind)))
+        encode = getattr(bpe, "behind", bpe.encode)
         vocab = tokfsm.Vocabulary.from_bytes([*bpe.tokens, None], stop_token_ids=rng.choice(([], [len(bpe.tokens)])))
         automaton = tokfsm.compile(finite_schema(rng), vocab, property_order="schema", escapes="minimal")
         texts = [text for text in completions(automaton.matcher())]
-        path = bpe.encode(rng.choice(texts).decode())
+        path = encode(rng.choice(texts).decode())
         matcher = automaton.matcher()
         for k in range(len(path) + 1):
             given = path[:k]
             before = b"".join(bpe.tokens[one] for one in given)
             ahead = [text for text in texts if text.startswith(before)]
-            expected = common([bpe.encode(text.decode()) for text in ahead])
+            expected = common([encode(text.decode()) for text in ahead])
             expected = expected[k:] if expected[:k] == given else []
             found = matcher.forced_tokens(bpe, given)
             assert found == expected[: len(found)], (seed, given, found, expected)
@@ -205,10 +218,10 @@ def test_forced_tokens() -> None:
             n_ids += len(expected)
             if k < len(path):
                 assert matcher.accept_token(path[k])
-        if n_cases >= N_FORCED:
+        if n_cases >= n_wanted:
             break
     print(f"{n_exact} of {n_cases} cases exact, {n_ids} ids forced")
-    assert n_exact >= 0.97 * n_cases and n_ids > N_FORCED
+    assert n_exact >= 0.97 * n_cases and n_ids > n_wanted
 
 
 def test_a_context_that_the_tokenizer_would_cut_otherwise() -> None:
@@ -260,3 +273,31 @@ def test_forced_tokens_of_real_tokenizers(name: str) -> None:
                 n_ids += len(found)
                 assert matcher.accept_token(token), (text, k)
     assert n_ids > 100
+
+
+@pytest.mark.parametrize("name", ["tokenizer.model.v1", "mistral_instruct_tokenizer_240323.model.v3"])
+def test_forced_tokens_of_sentencepiece(name: str) -> None:
+    """Its tokenizers put a space before each text: forced is what they write behind a prompt, also as the context."""
+    sentencepiece = pytest.importorskip("sentencepiece")
+    package = pytest.importorskip("mistral_common")
+    path = Path(package.__file__).parent / "data" / name
+    tokenizer = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    vocab = tokfsm.Vocabulary.from_file(path)
+    value = {"city name": "Oslo", "kind": "harbour", "é": "naïve  text"}
+    schema = {"type": "object", "required": list(value), "additionalProperties": False, "properties": {
+        "city name": {"type": "string", "maxLength": 8}, "kind": {"enum": ["hamlet", "harbour"]},
+        "é": {"const": "naïve  text"}}}
+    prompt = "[INST] A town as JSON. [/INST]\n"
+    before = tokenizer.encode(prompt)
+    for options, layout in (({}, (",", ":")), ({"whitespace": "spaced"}, (", ", ": "))):
+        text = json.dumps(value, ensure_ascii=False, separators=layout)
+        ids = tokenizer.encode(prompt + text)[len(before):]
+        assert b"".join(vocab.token_bytes(one) or b"" for one in ids) == text.encode()
+        matcher, n_ids = tokfsm.compile(schema, vocab, property_order="schema", **options).matcher(), 0
+        for k, token in enumerate(ids):
+            found = matcher.forced_tokens(tokenizer, ids[:k])
+            assert found == ids[k:k + len(found)]
+            assert matcher.forced_tokens(tokenizer, [*before, *ids[:k]]) == found
+            n_ids += len(found)
+            assert matcher.accept_token(token)
+        assert n_ids > 50

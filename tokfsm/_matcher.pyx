@@ -227,7 +227,9 @@ cdef class Matcher:
         They can be appended and accepted without asking the model, and the text stays cut as the
         model has learned it: no id is forced that could be merged with what may follow. Never
         more than the common ids; fewer only where a merge that looks possible is not, and none
-        where the context is not cut as the tokenizer would, or it normalises the text.
+        where the context is not cut as the tokenizer would, or it normalises the text. Where the
+        tokenizer puts a space before each text (SentencePiece), what counts is how it writes
+        context and completion behind a prompt, without that space.
 
         Parameters
         ----------

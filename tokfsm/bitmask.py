@@ -15,6 +15,7 @@ __all__ = ["Bitmask", "Logits", "allocate_token_bitmask", "apply_token_bitmask_i
 
 # Types of logits as the C header numbers them.
 _KINDS = {"float16": 0, "bfloat16": 1, "float32": 2, "float64": 3}
+_KINDS_BY_CHAR = {"e": 0, "f": 2, "d": 3}  # NumPy's own; to put a name together takes longer than all else here
 
 
 class Logits(NamedTuple):
@@ -116,9 +117,12 @@ def apply_token_bitmask_inplace(logits: Any, bitmask: Any, indices: Iterable[int
             apply_token_bitmask_inplace(_of_tensor(logits), bitmask, indices)
             return
         logits = _viewed(logits)
-    kind = _KINDS.get(logits.dtype.name)
-    if kind is None or not logits.dtype.isnative:
-        raise TypeError(f"logits of {logits.dtype}; expected one of {', '.join(_KINDS)}")
+    dtype = logits.dtype
+    kind = _KINDS_BY_CHAR.get(dtype.char)
+    if kind is None:
+        kind = _KINDS.get(dtype.name)
+    if kind is None or not dtype.isnative:
+        raise TypeError(f"logits of {dtype}; expected one of {', '.join(_KINDS)}")
     if not logits.flags.writeable:
         raise ValueError("the logits are read-only")
     if kind == 1:
@@ -129,7 +133,8 @@ def apply_token_bitmask_inplace(logits: Any, bitmask: Any, indices: Iterable[int
 def _of_tensor(tensor: Any) -> Logits:
     """A torch tensor, by what it says of itself: torch is not imported."""
     if tensor.device.type != "cpu":
-        raise TypeError(f"logits on {tensor.device}; expected a CPU tensor")
+        raise TypeError(f"logits on {tensor.device}; expected a CPU tensor. For others there is "
+                        "tokfsm.integrations.torch_logits.apply_token_bitmask_inplace")
     if not 1 <= tensor.dim() <= 2:
         raise ValueError(f"logits of {tensor.dim()} dimensions; expected [batch, width] or [width]")
     shape, steps, size = tuple(tensor.shape), tuple(tensor.stride()), tensor.element_size()

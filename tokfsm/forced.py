@@ -33,6 +33,7 @@ __all__ = ["forced_tokens"]
 
 _FEW = 24         # completions, each of which is encoded
 _FEW_STEPS = 120  # bytes looked at to find that there are few
+_LINE_END = "\n"
 _CANDIDATES = 48  # tokens across the end, from one place, that the tokenizer is asked about
 
 TokenBytes = Callable[[int], bytes]
@@ -170,13 +171,30 @@ def _encoder(tokenizer: Any, token_bytes: TokenBytes) -> Encode:
     """A function from text to ids; None where the ids do not spell the text, or it is no UTF-8."""
     write = _plain_encode(tokenizer)
 
+    def listed(text: str) -> list[int]:
+        ids = write(text)
+        return [int(one) for one in getattr(ids, "ids", ids)]
+
+    def spelled(ids: Sequence[int]) -> bytes:
+        return b"".join(map(token_bytes, ids))
+
     def encode(text: bytes) -> list[int] | None:
         try:
-            ids = write(text.decode())
+            decoded = text.decode()
         except UnicodeDecodeError:
             return None
-        listed = [int(one) for one in getattr(ids, "ids", ids)]
-        return listed if b"".join(map(token_bytes, listed)) == text else None
+        ids = listed(decoded)
+        written = spelled(ids)
+        if written == text:
+            return ids
+        if written != b" " + text:
+            return None
+        # SentencePiece puts a space before its first word. A value stands behind a prompt, where there is none: so it
+        # is encoded behind the end of a line, which is cut off again where tokens end with it.
+        ids = listed(_LINE_END + decoded)
+        begun = b" " + _LINE_END.encode()
+        n = next((n for n in range(1, len(begun) + 1) if spelled(ids[:n]) == begun), len(ids))
+        return ids[n:] if spelled(ids[n:]) == text else None
 
     return encode
 

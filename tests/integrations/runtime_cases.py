@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,10 @@ import tokfsm
 
 ROOT = Path(__file__).resolve().parents[2]
 N_GENERATIONS = int(os.environ.get("TOKFSM_GENERATIONS", "0"))  # 0: a few; 200: those that the record is of
+NEAR = 1e-3  # two logits that are no further apart may fall either way
+# What was done, and where logits were that near; `conftest.py` lists both at the end.
+TALLY: Counter[str] = Counter()
+NEAR_TIES: list[str] = []
 
 
 def folder() -> Path:
@@ -101,6 +106,47 @@ def assert_valid(text: str, schema: Any) -> Any:
     return value
 
 
+def tally(vocab: tokfsm.Vocabulary, automaton: tokfsm.Automaton, ids: Sequence[int], schema: Any, temperature: float,
+          budget: int | None) -> None:
+    """Judge one generation: valid if it ended, or had a budget; else the tokens so far were legal, each of them."""
+    ended = ids[-1] in vocab.stop_token_ids
+    if ended or budget is not None:
+        assert_valid(text_of(vocab, ids), schema)
+    else:
+        assert automaton.matcher().accept_tokens(ids)
+    TALLY["generations"] += 1
+    TALLY["greedy" if temperature == 0 else "sampled"] += 1
+    TALLY["without a budget" if budget is None else "with a budget"] += 1
+    TALLY["tokens"] += len(ids)
+    TALLY["valid values" if ended or budget is not None else "legal so far, cut by the limit of the test"] += 1
+
+
+def compared() -> list[tuple[int, int | None]]:
+    """(case, budget above the least, or None) to be written plainly, drafted and batched: all cases in a full run."""
+    chosen = range(len(CASES)) if N_GENERATIONS else (0, 2, 9, 1)
+    return [(case, None if k % 2 else 12) for k, case in enumerate(chosen)]
+
+
+def up_to_stop(ids: Sequence[int], stops: Sequence[int]) -> list[int]:
+    """Ids up to the first stop token, which is the last of them then."""
+    n = next((i + 1 for i, one in enumerate(ids) if one in stops), len(ids))
+    return [int(one) for one in ids[:n]]
+
+
+def assert_same(automaton: tokfsm.Automaton, plain: Sequence[int], other: Sequence[int], raw: Any, what: str) -> None:
+    """Token for token; where they part, the raw logits of the plain way are a near tie, which is listed."""
+    a, b = (up_to_stop(ids, automaton.stop_token_ids) for ids in (plain, other))
+    TALLY[f"{what}: the same as plain"] += a == b
+    if a == b:
+        return
+    i = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+    assert i < min(len(a), len(b)), (what, a, b)
+    apart = abs(float(raw[i][a[i]]) - float(raw[i][b[i]]))
+    assert apart <= NEAR, (what, i, a, b, apart)
+    TALLY[f"{what}: parted at a near tie"] += 1
+    NEAR_TIES.append(f"{what}: at token {i}, {a[i]} or {b[i]}, {apart:.1e} apart")
+
+
 def text_of(vocab: tokfsm.Vocabulary, ids: Sequence[int]) -> str:
     """The text of ids up to the first stop token."""
     stops = set(vocab.stop_token_ids)
@@ -117,7 +163,10 @@ def assert_greedy(automaton: tokfsm.Automaton, ids: Sequence[int], raw: Any, max
         matcher.fill_next_token_bitmask(row, 0, budget=None if max_tokens is None else max_tokens - i)
         legal = np.unpackbits(row.numpy().view(np.uint8)[0], bitorder="little")[: len(logits)].astype(bool)
         best = np.where(legal, np.asarray(logits, np.float64), -np.inf)
-        assert legal[one] and best[one] >= best.max() - 1e-3, (i, one, int(best.argmax()))
+        assert legal[one] and best[one] >= best.max() - NEAR, (i, one, int(best.argmax()))
+        TALLY["greedy steps that were compared"] += 1
+        if best[one] < best.max():
+            NEAR_TIES.append(f"greedy: at token {i}, {one} or {int(best.argmax())}, {best.max() - best[one]:.1e} apart")
         assert matcher.accept_token(int(one))
         if matcher.is_terminated():
             break

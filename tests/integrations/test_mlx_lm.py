@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import json
 import os
@@ -27,7 +28,22 @@ pytestmark = [pytest.mark.mlx_lm,
 if not MISSING:
     import mlx.core as mx
     from mlx_lm.generate import BatchGenerator, generate, generate_step, speculative_generate_step, stream_generate
-    from runtime_cases import CASES, N_GENERATIONS, SPIDER, assert_greedy, assert_valid, folder, plan, text_of
+    from runtime_cases import (
+        CASES,
+        N_GENERATIONS,
+        RIGHT_ALREADY,
+        SPIDER,
+        TALLY,
+        assert_greedy,
+        assert_same,
+        assert_valid,
+        compared,
+        first_value,
+        folder,
+        plan,
+        tally,
+        text_of,
+    )
 
     from tokfsm.integrations.mlx_lm import JSONLogitsProcessor
 
@@ -76,26 +92,69 @@ def greedy(loaded: Any, automaton: Any, question: str, max_tokens: int = 24, bud
     return run(steps, automaton.stop_token_ids)
 
 
+def plain(loaded: Any, automaton: Any, question: str, max_tokens: int, budget: int | None) -> tuple[list[int], Any]:
+    """Greedy ids, and the raw logits before each."""
+    spy, processor = Spy(), JSONLogitsProcessor(automaton, max_tokens=budget)
+    steps = generate_step(prompt_of(loaded, question), loaded[0], max_tokens=max_tokens,
+                          logits_processors=[spy, processor])
+    return run(steps, automaton.stop_token_ids), spy.raw
+
+
+def batched(loaded: Any, prompts: list[list[int]], max_tokens: list[int], processors: list[Any],
+            stops: tuple[int, ...]) -> list[list[int]]:
+    generator = BatchGenerator(loaded[0], stop_tokens=[[one] for one in stops])
+    uids = generator.insert(prompts, max_tokens=max_tokens, logits_processors=processors)
+    ids: dict[int, list[int]] = {uid: [] for uid in uids}
+    live = set(uids)
+    while live:
+        for response in generator.next_generated():
+            ids[response.uid].append(response.token)
+            if response.finish_reason is not None:
+                live.discard(response.uid)
+    return [ids[uid] for uid in uids]
+
+
 # ---- generate_step, generate, stream_generate ----
 
 
+def read(loaded: Any, prompt: Any) -> Any:
+    """A cache with all of the prompt but its last token: reading one takes seconds here."""
+    from mlx_lm.models.cache import make_prompt_cache
+
+    cache = make_prompt_cache(loaded[0])
+    mx.eval(loaded[0](prompt[None, :-1], cache=cache), [layer.state for layer in cache])
+    return cache
+
+
 def test_writes_values_and_the_best_legal_token_each_time(loaded: Any, vocab: tokfsm.Vocabulary) -> None:
-    for case, _, temperature, spare in plan(N_GENERATIONS or 5):
+    caches: dict[int, Any] = {}
+    for case, seed, temperature, spare in plan(N_GENERATIONS or 5):
         schema, question = CASES[case]
         automaton = tokfsm.compile(schema, vocab)
         budget = None if spare is None else automaton.matcher().min_tokens + spare
         max_tokens = 60 if budget is None else budget
+        prompt = prompt_of(loaded, question)
+        caches[case] = caches.get(case) or read(loaded, prompt)
         spy, processor = Spy(), JSONLogitsProcessor(automaton, max_tokens=budget)
         sampler = None if temperature == 0 else lambda x, t=temperature: mx.random.categorical(x * (1 / t))
-        mx.random.seed(case)
-        ids = run(generate_step(prompt_of(loaded, question), loaded[0], max_tokens=max_tokens, sampler=sampler,
-                                logits_processors=[spy, processor]), vocab.stop_token_ids)
-        if ids[-1] in vocab.stop_token_ids or budget is not None:
-            assert_valid(text_of(vocab, ids), schema)
-        else:
-            assert automaton.matcher().accept_tokens(ids)  # 60 tokens were not enough, and none was wrong
+        mx.random.seed(seed)
+        ids = run(generate_step(prompt[-1:], loaded[0], max_tokens=max_tokens, sampler=sampler,
+                                prompt_cache=copy.deepcopy(caches[case]), logits_processors=[spy, processor]),
+                  vocab.stop_token_ids)
+        tally(vocab, automaton, ids, schema, temperature, budget)
         if temperature == 0:
             assert_greedy(automaton, ids, spy.raw, budget)
+
+
+def test_what_is_right_already_stays(loaded: Any, vocab: tokfsm.Vocabulary) -> None:
+    for prompt, schema in RIGHT_ALREADY:
+        ids = mx.array(loaded[1].encode(prompt, add_special_tokens=False))
+        value = first_value(text_of(vocab, [int(one) for one, _ in generate_step(ids, loaded[0], max_tokens=20)]))
+        assert_valid(value, schema)
+        automaton = tokfsm.compile(schema, vocab, whitespace="spaced")
+        steps = generate_step(ids, loaded[0], max_tokens=24, logits_processors=[JSONLogitsProcessor(automaton)])
+        assert text_of(vocab, run(steps, vocab.stop_token_ids)) == value
+        TALLY["first value of free text: the same under the masks"] += 1
 
 
 def test_text_of_generate_and_stream_generate(loaded: Any, vocab: tokfsm.Vocabulary) -> None:
@@ -128,30 +187,50 @@ def test_a_prompt_partly_in_a_cache(loaded: Any, vocab: tokfsm.Vocabulary) -> No
 # ---- speculative, batched ----
 
 
-@pytest.mark.parametrize("n_draft", [1, 3])
-def test_speculative_writes_what_plain_does(loaded: Any, vocab: tokfsm.Vocabulary, n_draft: int) -> None:
-    """Draft and target are one model, and a model with noise: drafts that are taken, and that are not."""
-    class Noisy:
-        layers = loaded[0].layers
+class Noisy:
+    """A draft model that is wrong now and then."""
 
-        def __call__(self, inputs: Any, cache: Any = None) -> Any:
-            logits = loaded[0](inputs, cache=cache)
-            return logits + 4 * mx.random.normal(logits.shape, key=mx.random.key(int(inputs.sum())))
+    def __init__(self, model: Any) -> None:
+        self.model, self.layers = model, model.layers
 
-        def make_cache(self) -> Any:
-            from mlx_lm.models.cache import KVCache
+    def __call__(self, inputs: Any, cache: Any = None) -> Any:
+        logits = self.model(inputs, cache=cache)
+        return logits + 4 * mx.random.normal(logits.shape, key=mx.random.key(int(inputs.sum())))
 
-            return [KVCache() for _ in self.layers]
+    def make_cache(self) -> Any:
+        from mlx_lm.models.cache import KVCache
 
-    for case, budget, drafts in ((0, None, [loaded[0]]), (1, 9, [loaded[0], Noisy()]), (4, 20, [Noisy()])):
+        return [KVCache() for _ in self.layers]
+
+
+def test_drafted_and_batched_is_what_plain_writes(loaded: Any, vocab: tokfsm.Vocabulary) -> None:
+    """Drafts of the model itself, which are taken, and of one with noise; a batch with a schema each, and one without.
+
+    In the batch: prompts of different lengths, sequences that end at different times.
+    """
+    cases, expected = [], []
+    for k, (case, spare) in enumerate(compared()):
         schema, question = CASES[case]
         automaton = tokfsm.compile(schema, vocab)
-        expected = greedy(loaded, automaton, question, budget or 20, budget)
-        for draft in drafts:
-            ids = run(speculative_generate_step(
-                prompt_of(loaded, question), loaded[0], draft, num_draft_tokens=n_draft, max_tokens=budget or 20,
-                logits_processors=[JSONLogitsProcessor(automaton, max_tokens=budget)]), vocab.stop_token_ids)
-            assert ids == expected, (case, text_of(vocab, ids), text_of(vocab, expected))
+        budget = None if spare is None else automaton.matcher().min_tokens + spare
+        ids, raw = plain(loaded, automaton, question, budget or 20, budget)
+        if budget is not None:
+            assert_valid(text_of(vocab, ids), schema)
+        cases.append((automaton, question, budget))
+        expected.append((ids, raw))
+        draft, n_draft = (loaded[0], 3) if k % 4 < 2 else (Noisy(loaded[0]), 1 + k % 3)
+        found = run(speculative_generate_step(
+            prompt_of(loaded, question), loaded[0], draft, num_draft_tokens=n_draft, max_tokens=budget or 20,
+            logits_processors=[JSONLogitsProcessor(automaton, max_tokens=budget)]), vocab.stop_token_ids)
+        assert_same(automaton, ids, found, raw, "speculative")
+    prompts = [prompt_of(loaded, question).tolist() for _, question, _ in cases]
+    processors = [[JSONLogitsProcessor(automaton, max_tokens=budget)] for automaton, _, budget in cases]
+    free = prompt_of(loaded, "Say hello.").tolist()
+    found_too = batched(loaded, [*prompts, free], [*(budget or 20 for _, _, budget in cases), 20], [*processors, []],
+                        vocab.stop_token_ids)
+    for (automaton, _, _), (ids, raw), other in zip(cases, expected, found_too):
+        assert_same(automaton, ids, other, raw, "batched")
+    assert len(found_too[-1]) > 1
 
 
 def test_speculative_sampling_stays_in_the_language(loaded: Any, vocab: tokfsm.Vocabulary) -> None:
@@ -164,29 +243,6 @@ def test_speculative_sampling_stays_in_the_language(loaded: Any, vocab: tokfsm.V
             sampler=lambda x: mx.random.categorical(x * 0.5),
             logits_processors=[JSONLogitsProcessor(automaton, max_tokens=least)]), vocab.stop_token_ids)
         assert_valid(text_of(vocab, ids), SPIDER)
-
-
-def test_a_batch_with_a_schema_each(loaded: Any, vocab: tokfsm.Vocabulary) -> None:
-    """Also one without any; prompts of different lengths; sequences that end at different times."""
-    chosen = [0, 1, 2, 8]
-    automata = [tokfsm.compile(CASES[case][0], vocab) for case in chosen]
-    processors = [[JSONLogitsProcessor(automaton, max_tokens=24)] for automaton in automata]
-    generator = BatchGenerator(loaded[0], stop_tokens=[[one] for one in vocab.stop_token_ids])
-    prompts = [prompt_of(loaded, CASES[case][1]).tolist() for case in chosen]
-    free = prompt_of(loaded, "Say hello.").tolist()
-    uids = generator.insert([*prompts, free], max_tokens=[24] * 5, logits_processors=[*processors, []])
-    ids: dict[int, list[int]] = {uid: [] for uid in uids}
-    live = set(uids)
-    while live:
-        for response in generator.next_generated():
-            ids[response.uid].append(response.token)
-            if response.finish_reason is not None:
-                live.discard(response.uid)
-    for uid, case, automaton in zip(uids, chosen, automata):
-        expected = greedy(loaded, automaton, CASES[case][1], 24, 24)
-        assert text_of(vocab, ids[uid]) == text_of(vocab, expected), case
-        assert_valid(text_of(vocab, ids[uid]), CASES[case][0])
-    assert len(ids[uids[-1]]) > 1
 
 
 # ---- what is refused ----

@@ -25,11 +25,15 @@ if not MISSING:
         N_GENERATIONS,
         RIGHT_ALREADY,
         SPIDER,
+        TALLY,
         assert_greedy,
+        assert_same,
         assert_valid,
+        compared,
         first_value,
         folder,
         plan,
+        tally,
         text_of,
     )
 
@@ -110,10 +114,7 @@ def test_writes_values_and_the_best_legal_token_each_time(model: Any, tokenizer:
                                  logits_processor=[JSONLogitsProcessor(automaton, max_new_tokens=budget)],
                                  return_dict_in_generate=True, output_logits=True, **{"do_sample": False, **options})
         ids = out.sequences[0, -len(out.logits):].tolist()
-        if ids[-1] in vocab.stop_token_ids or budget is not None:
-            assert_valid(text_of(vocab, ids), schema)
-        else:
-            assert automaton.matcher().accept_tokens(ids)
+        tally(vocab, automaton, ids, schema, temperature, budget)
         if temperature == 0:
             assert_greedy(automaton, ids, [one[0].numpy() for one in out.logits], budget)
 
@@ -126,6 +127,7 @@ def test_what_is_right_already_stays(model: Any, tokenizer: Any, vocab: tokfsm.V
         assert_valid(value, schema)
         automaton = tokfsm.compile(schema, vocab, whitespace="spaced")
         assert text_of(vocab, generate(model, inputs, JSONLogitsProcessor(automaton), 24)[0]) == value
+        TALLY["first value of free text: the same under the masks"] += 1
 
 
 def test_a_padded_batch_with_a_schema_each(model: Any, tokenizer: Any, vocab: tokfsm.Vocabulary) -> None:
@@ -184,18 +186,42 @@ def test_beams(model: Any, tokenizer: Any, vocab: tokfsm.Vocabulary, case: int) 
     assert_valid(text_of(vocab, two[1]), CASES[2][0])
 
 
-@pytest.mark.parametrize("case", [0, 1, 5, 9])
-def test_drafts_do_not_change_the_text(model: Any, tokenizer: Any, vocab: tokfsm.Vocabulary, case: int) -> None:
-    schema, question = CASES[case]
-    automaton = tokfsm.compile(schema, vocab)
-    budget = automaton.matcher().min_tokens + 12
-    processor = JSONLogitsProcessor(automaton, max_new_tokens=budget)
-    (plain,) = generate(model, inputs_of(tokenizer, question), processor, budget)
-    assert_valid(text_of(vocab, plain), schema)
-    for options in ({"prompt_lookup_num_tokens": 3}, {"assistant_model": model, "num_assistant_tokens": 3}):
-        (ids,) = generate(model, inputs_of(tokenizer, question), JSONLogitsProcessor(automaton, max_new_tokens=budget),
-                          budget, **options)
-        assert text_of(vocab, ids) == text_of(vocab, plain), options
+def test_drafted_and_batched_is_what_plain_writes(model: Any, tokenizer: Any, vocab: tokfsm.Vocabulary) -> None:
+    cases, expected = [], []
+    for case, spare in compared():
+        schema, question = CASES[case]
+        automaton = tokfsm.compile(schema, vocab)
+        budget = None if spare is None else automaton.matcher().min_tokens + spare
+        inputs, n = inputs_of(tokenizer, question), budget or 24
+        with torch.no_grad():
+            out = model.generate(**inputs, max_new_tokens=n, do_sample=False, pad_token_id=2, output_logits=True,
+                                 logits_processor=[JSONLogitsProcessor(automaton, max_new_tokens=budget)],
+                                 return_dict_in_generate=True)
+        ids = out.sequences[0, -len(out.logits):].tolist()
+        raw = [one[0].numpy() for one in out.logits]
+        if budget is not None:
+            assert_valid(text_of(vocab, ids), schema)
+        cases.append((automaton, question, budget))
+        expected.append((ids, raw))
+        for what, options in (("prompt lookup", {"prompt_lookup_num_tokens": 3}),
+                              ("assisted", {"assistant_model": model, "num_assistant_tokens": 3})):
+            (found,) = generate(model, inputs, JSONLogitsProcessor(automaton, max_new_tokens=budget), n, **options)
+            assert_same(automaton, ids, found, raw, what)
+    for limited in (True, False):  # one limit for all rows of a batch
+        chosen = [k for k, one in enumerate(cases) if (one[2] is not None) == limited]
+        n = max(cases[k][2] or 24 for k in chosen)
+        automata = [cases[k][0] for k in chosen]
+        together = generate(model, inputs_of(tokenizer, *(cases[k][1] for k in chosen)),
+                            JSONLogitsProcessor(automata, max_new_tokens=n if limited else None), n)
+        for k, automaton, other in zip(chosen, automata, together):
+            ids, raw = expected[k]
+            if limited:  # under the batch's budget
+                with torch.no_grad():
+                    out = model.generate(**inputs_of(tokenizer, cases[k][1]), max_new_tokens=n, do_sample=False,
+                                         pad_token_id=2, output_logits=True, return_dict_in_generate=True,
+                                         logits_processor=[JSONLogitsProcessor(automaton, max_new_tokens=n)])
+                ids, raw = out.sequences[0, -len(out.logits):].tolist(), [one[0].numpy() for one in out.logits]
+            assert_same(automaton, ids, other, raw, "batched")
 
 
 # ---- what is refused ----
