@@ -1,4 +1,7 @@
-"""Patterns that spell out the names they match are declared names: every small object, and the masks."""
+"""Patterns that spell out the names they match: every small object, and the masks.
+
+With `escapes="minimal"` such names are declared names.
+"""
 
 from __future__ import annotations
 
@@ -49,11 +52,12 @@ def objects() -> Iterator[dict[str, Any]]:
     yield {"a": 1, "b": "s", "c": 1}
 
 
+@pytest.mark.parametrize("escapes", ["all", "minimal"])
 @pytest.mark.parametrize("number", range(len(SCHEMAS)))
-def test_what_a_pattern_spells_out(number: int) -> None:
+def test_what_a_pattern_spells_out(number: int, escapes: Any) -> None:
     schema = {"type": "object", **SCHEMAS[number]}
     valid = jsonschema.Draft202012Validator(schema).is_valid
-    automaton = tokfsm.compile(schema, tokfsm.Vocabulary.from_bytes(PIECES))
+    automaton = tokfsm.compile(schema, tokfsm.Vocabulary.from_bytes(PIECES), escapes=escapes)
     accepted = 0
     for value in objects():
         text = json.dumps(value, separators=(",", ":")).encode()
@@ -73,9 +77,9 @@ def test_spelled_names_have_no_rank() -> None:
     """property_order="schema" speaks of declared names; what a pattern matches comes among the others."""
     schema = {"type": "object", "patternProperties": {"^b$": INTEGER}, "properties": {"a": INTEGER, "c": INTEGER},
               "additionalProperties": False}
-    automaton = tokfsm.compile(schema, tokfsm.Vocabulary.from_bytes(PIECES), property_order="schema")
+    automaton = tokfsm.compile(schema, tokfsm.Vocabulary.from_bytes(PIECES), property_order="schema", escapes="minimal")
     likewise = tokfsm.compile({**schema, "patternProperties": {"^[b]$": INTEGER}},
-                              tokfsm.Vocabulary.from_bytes(PIECES), property_order="schema")
+                              tokfsm.Vocabulary.from_bytes(PIECES), property_order="schema", escapes="minimal")
     for names in itertools.permutations("abc"):
         text = json.dumps(dict.fromkeys(names, 1), separators=(",", ":")).encode()
         assert Probe(automaton).feed(text) == Probe(likewise).feed(text), text

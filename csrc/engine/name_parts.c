@@ -252,11 +252,13 @@ static bool take(tf_run *run, const tf_configuration *c, const tf_name_parts *li
 bool tf_walk_name_parts(tf_run *run, const tf_configuration *c, int beside, bool *done,
                         tf_edits *edits)
 {
-    const tf_kind *kind = c->top->kind;
     uint32_t ones[MOST_ONES], n_ones, n_lists;
     tf_signature signature;
     *done = false;
-    if (c->mode != TF_IN_NAME || c->literal != TF_ON || c->pos != 0 || c->high != kind->n_names ||
+    if (c->mode != TF_IN_NAME)
+        return true;
+    const tf_kind *kind = c->top->kind;
+    if (c->literal != TF_ON || c->pos != 0 || c->high != kind->n_names ||
         kind->n_names < FEW_NAMES || c->top->emitted != NULL ||
         kind->names.literals[0].n_spelled == 0 || !tf_names_wanting(c->top, ones, MOST_ONES, &n_ones))
         return true;

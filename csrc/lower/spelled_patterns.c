@@ -1,6 +1,7 @@
 /*
  * Patterns that spell out what they match: ^name$, ^(one|other)$. As names they are no class of
- * others but declared ones, which cost nothing.
+ * others but declared ones, which cost nothing. Only with escapes="minimal": else a declared name
+ * has one spelling, and one that a pattern matches has many (docs/spelling.md).
  */
 #include "patterns.h"
 
@@ -67,6 +68,8 @@ tokfsm_status tf_pattern_spell(tf_build *b, tf_pattern_record *pattern)
     scanner s = {pattern->text, pattern->n, 0};
     tf_name names[MOST_NAMES + 1];
     uint32_t n;
+    if (b->machine.options.escapes != TOKFSM_ESCAPES_MINIMAL)
+        return TOKFSM_OK;
     tf_arena_mark mark = tf_arena_here(&b->arena);
     char *room = tf_arena_take(&b->arena, pattern->n);
     if (room == NULL)
