@@ -33,8 +33,8 @@ void tf_signature_of_others(const tf_machine *m, const tf_configuration *c,
                             tf_signature *signature);
 /* Find out what masks depend on in frames of a kind whose names are there (kind->names_apart). */
 void tf_cache_kind(const tf_machine *m, tf_kind *kind);
-/* False: not there. */
-bool tf_cache_find(tf_machine *m, const tf_signature *signature, tf_edits *edits);
+/* False: not there. What an artifact brings along is decoded into `arena`, and kept. */
+bool tf_cache_find(tf_machine *m, tf_arena *arena, const tf_signature *signature, tf_edits *edits);
 /* The same for this length alone, where the signature was for many. */
 void tf_signature_near(tf_signature *signature);
 /* Keep a mask; does nothing where there is no memory for it. A far signature's holds for lengths up
@@ -44,6 +44,15 @@ void tf_cache_keep(tf_machine *m, const tf_signature *signature, uint64_t most, 
 /* Memory that lives as long as the masks and counts with them; NULL: none left. */
 void *tf_cache_block(tf_machine *m, size_t n_bytes);
 void tf_cache_free(tf_machine *m, const tokfsm_allocator *allocator);
+/* A mask that is kept: its signature, and which one in the order in which they were made. */
+typedef struct tf_cached {
+    const uint64_t *words;
+    const tf_edits *edits;
+    uint64_t hash, most;
+    uint32_t n_words, order;
+} tf_cached;
+/* All of them, in any order, while nobody else uses the machine; NULL: no memory. */
+const tf_cached *tf_cache_list(const tf_machine *m, tf_arena *arena, uint32_t *n);
 /* Masks kept, and the memory that they take. */
 void tf_cache_count(const tf_machine *m, uint64_t *n_masks, uint64_t *n_bytes);
 /* Make m->pairs and m->whole_pairs; false: no memory. */

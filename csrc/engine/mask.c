@@ -159,7 +159,7 @@ static bool mask_other_names(tf_run *run, const tf_configuration *c, tf_edits *e
     tf_signature signature = {0};
     if (c->mode == TF_IN_NAME && others_apart(c))
         tf_signature_of_others(run->m, c, &signature);
-    if (tf_cache_find(run->m, &signature, edits))
+    if (tf_cache_find(run->m, run->arena, &signature, edits))
         return true;
     if (!mask_content(run, c, edits))
         return false;
@@ -175,7 +175,7 @@ static bool mask_at_name(tf_run *run, const tf_configuration *c, tf_edits *edits
     tf_configuration part = *c;
     tf_signature signature;
     tf_signature_of_others(run->m, c, &signature);
-    if (!tf_cache_find(run->m, &signature, edits)) {
+    if (!tf_cache_find(run->m, run->arena, &signature, edits)) {
         part.others_only = 1;
         if (!tf_walk_traces(run, TF_TRACE_STRUCTURE, &part, NULL, edits, &edits->before))
             return false;
@@ -302,11 +302,11 @@ bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits)
     }
     tf_signature signature;
     tf_signature_of(run->m, of, neutral, &signature);
-    bool known = tf_cache_find(run->m, &signature, edits), far = signature.far;
+    bool known = tf_cache_find(run->m, run->arena, &signature, edits), far = signature.far;
     const bool any_length = tf_content_far(run->m, of);
     if (!known && far) {
         tf_signature_near(&signature);
-        known = tf_cache_find(run->m, &signature, edits);
+        known = tf_cache_find(run->m, run->arena, &signature, edits);
     }
     if (!known) {
         memset(edits, 0, sizeof *edits);

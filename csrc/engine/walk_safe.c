@@ -300,6 +300,7 @@ static bool take_safe(tf_safe_walk *w)
     if (w->safe.inside == 0 || k == 0)
         return true;
     w->edits->base = tf_group_row_of(pack, w->safe.inside);
+    w->edits->groups = w->safe.inside;
     w->edits->narrowed =
         k == pack->n_lengths ? NULL : pack->stay_at_most + (size_t)(k - 1) * pack->n_words;
     if (w->edits->base != NULL)
@@ -321,6 +322,7 @@ typedef struct ending {
 
 typedef struct tf_stay_note {
     const uint32_t *base, *narrowed;
+    uint64_t groups;
     uint32_t n_ids, n_endings;
     const uint32_t *ids;
     const ending *endings;
@@ -337,6 +339,7 @@ static bool recall(tf_safe_walk *w, tf_outcomes *found)
     const tf_before *befores = w->run->m->pack->traces->befores;
     w->edits->base = note->base;
     w->edits->narrowed = note->narrowed;
+    w->edits->groups = note->groups;
     /* Nothing writes to them: what is added goes to a copy. */
     w->edits->before = (tf_ids){(uint32_t *)(uintptr_t)note->ids, note->n_ids, note->n_ids};
     found->n = note->n_endings;
@@ -368,7 +371,7 @@ static void remember(const tf_safe_walk *w, const tf_outcomes *found)
         return;
     ending *endings = (ending *)(void *)((char *)(note + 1) + n_words);
     uint32_t *ids = (uint32_t *)(void *)((char *)endings + n_endings);
-    *note = (tf_stay_note){edits->base, edits->narrowed, edits->before.n, found->n, ids, endings};
+    *note = (tf_stay_note){edits->base, edits->narrowed, edits->groups, edits->before.n, found->n, ids, endings};
     memcpy(note->words, w->wanted.words.words, n_words);
     for (uint32_t i = 0; i < found->n; i++) {
         endings[i].state = found->items[i].state;
