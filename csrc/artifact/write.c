@@ -350,7 +350,7 @@ tokfsm_status tf_artifact_write(const tokfsm_automaton *automaton, bool embed_pa
         if (masks.n > 0)
             sections[n++] = (section){TF_S_MASKS, masks.bytes, masks.n};
         put_file(&out, automaton, sections, n);
-        ok = !stops.failed && !machine.failed && !text.failed && !out.failed;
+        ok = !stops.failed && !machine.failed && !text.failed && !masks.failed && !out.failed;
     }
     tf_arena_free(&arena);
     tf_release(a, stops.bytes);

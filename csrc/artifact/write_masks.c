@@ -32,7 +32,7 @@ typedef struct pool {
 typedef struct writer {
     const tokfsm_allocator *a;
     const tf_machine *m;
-    pool lists, masks, rows, entries; /* entries: signatures with their masks */
+    pool lists, masks, rows, frames, entries; /* entries: signatures with their masks */
     uint64_t *hashes;                 /* [entries.n] */
     size_t hash_capacity;
     struct {
@@ -170,7 +170,11 @@ static uint32_t put_piece(writer *w, const tf_piece *piece)
         for (uint32_t bit = 0; bit < 32; bit++)
             if (piece->bits[i] >> bit & 1u)
                 w->ids[n++] = piece->word[i] * 32 + bit;
-    qsort(w->ids, n, sizeof *w->ids, by_id);
+    uint32_t at = 1; /* the words of pieces mostly ascend */
+    while (at < n && w->ids[at - 1] < w->ids[at])
+        at++;
+    if (at < n)
+        qsort(w->ids, n, sizeof *w->ids, by_id);
     uint32_t list = list_of(w, w->ids, n);
     w->failed |= list == TF_NONE;
     if (w->n_pieces < NEAR_PIECES) {
@@ -237,7 +241,12 @@ static void put_entry(writer *w, const tf_cached *cached, buffer *mask, buffer *
     put_varint(entry, number);
     put_varint(entry, cached->most);
     uint8_t signature[TF_KEPT_MOST_BYTES];
-    tf_put_bytes(entry, signature, tf_kept_spell(cached->words, cached->n_words, signature));
+    const uint32_t n_head = cached->outer == 0 ? cached->n_words : cached->outer;
+    uint32_t n_bytes = tf_kept_spell(cached->words + n_head, cached->n_words - n_head, signature);
+    number = w->failed ? TF_NONE : intern(&w->frames, signature, n_bytes);
+    w->failed |= number == TF_NONE;
+    put_varint(entry, number);
+    tf_put_bytes(entry, signature, tf_kept_spell(cached->words, n_head, signature));
     const uint32_t n = w->entries.n;
     uint32_t index = w->failed || entry->failed ? TF_NONE : intern(&w->entries, entry->bytes, entry->n);
     w->failed |= index == TF_NONE;
@@ -253,17 +262,17 @@ static void put_entry(writer *w, const tf_cached *cached, buffer *mask, buffer *
 
 static size_t bytes_of(const writer *w)
 {
-    return w->lists.bytes.n + w->masks.bytes.n + w->rows.bytes.n + w->entries.bytes.n +
-           4 * ((size_t)w->lists.n + w->masks.n) + 12 * (size_t)w->entries.n;
+    return w->lists.bytes.n + w->masks.bytes.n + w->rows.bytes.n + w->entries.bytes.n + w->frames.bytes.n +
+           4 * ((size_t)w->lists.n + w->masks.n + w->frames.n) + 8 * (size_t)w->entries.n;
 }
 
 /* All of it, in the order of the section. */
 static void put_section(writer *w, buffer *out)
 {
-    uint32_t n_slots = 1;
+    uint32_t n_slots = 4;
     if (w->entries.n == 0)
         return;
-    while (n_slots < 2 * w->entries.n)
+    while (n_slots / 4 * 3 < w->entries.n)
         n_slots *= 2;
     uint32_t *slots = tf_allocate(w->a, n_slots * sizeof *slots);
     if (slots == NULL) {
@@ -280,9 +289,10 @@ static void put_section(writer *w, buffer *out)
             break; /* of one for which there is none nobody learns */
         }
     const uint32_t after_entries = (uint32_t)w->entries.bytes.n;
-    const uint32_t after_masks = after_entries + (uint32_t)w->masks.bytes.n;
+    const uint32_t after_frames = after_entries + (uint32_t)w->frames.bytes.n;
+    const uint32_t after_masks = after_frames + (uint32_t)w->masks.bytes.n;
     const uint32_t n_data = after_masks + (uint32_t)w->lists.bytes.n;
-    const uint32_t head[TF_KEPT_HEAD] = {n_slots, w->masks.n, w->lists.n, w->rows.n,
+    const uint32_t head[TF_KEPT_HEAD] = {n_slots, w->frames.n, w->masks.n, w->lists.n, w->rows.n,
                                          w->m->pack->n_words, n_data};
     for (uint32_t i = 0; i < TF_KEPT_HEAD; i++)
         tf_put(out, head[i]);
@@ -292,12 +302,15 @@ static void put_section(writer *w, buffer *out)
                                   : (uint32_t)(w->hashes[e] >> 54) * TF_KEPT_ENTRY_END +
                                         w->entries.offsets[e] + 1);
     }
+    for (uint32_t i = 0; i < w->frames.n; i++)
+        tf_put(out, after_entries + w->frames.offsets[i]);
     for (uint32_t i = 0; i < w->masks.n; i++)
-        tf_put(out, after_entries + w->masks.offsets[i]);
+        tf_put(out, after_frames + w->masks.offsets[i]);
     for (uint32_t i = 0; i < w->lists.n; i++)
         tf_put(out, after_masks + w->lists.offsets[i]);
     tf_put_bytes(out, w->rows.bytes.bytes, w->rows.bytes.n);
     tf_put_bytes(out, w->entries.bytes.bytes, w->entries.bytes.n);
+    tf_put_bytes(out, w->frames.bytes.bytes, w->frames.bytes.n);
     tf_put_bytes(out, w->masks.bytes.bytes, w->masks.bytes.n);
     tf_put_bytes(out, w->lists.bytes.bytes, w->lists.bytes.n);
     tf_release(w->a, slots);
@@ -318,15 +331,16 @@ static bool put_masks(buffer *out, const tf_machine *m, size_t room, tf_arena *a
     qsort((tf_cached *)(uintptr_t)list, n, sizeof *list, by_order);
     const tokfsm_allocator *a = out->a;
     const pool empty = {.a = a, .bytes = {.a = a}};
-    writer w = {.a = a, .m = m, .lists = empty, .masks = empty, .rows = empty, .entries = empty,
+    writer w = {.a = a, .m = m, .lists = empty, .masks = empty, .rows = empty, .frames = empty,
+                .entries = empty,
                 .scratch = {.a = a}};
     buffer mask = {.a = a}, entry = {.a = a};
     for (uint32_t i = 0; i < n && !w.failed && bytes_of(&w) < room; i++)
         put_entry(&w, &list[i], &mask, &entry);
     if (!w.failed)
         put_section(&w, out);
-    pool *pools[] = {&w.lists, &w.masks, &w.rows, &w.entries};
-    for (int i = 0; i < 4; i++) {
+    pool *pools[] = {&w.lists, &w.masks, &w.rows, &w.frames, &w.entries};
+    for (int i = 0; i < 5; i++) {
         tf_release(a, pools[i]->bytes.bytes);
         tf_release(a, pools[i]->offsets);
         tf_release(a, pools[i]->slots);
@@ -339,6 +353,18 @@ static bool put_masks(buffer *out, const tf_machine *m, size_t room, tf_arena *a
     return !w.failed && !out->failed;
 }
 
+/* Those of a machine that was opened: it is written as it was. */
+static void put_again(buffer *out, const tf_machine *m)
+{
+    if (m->kept == NULL)
+        return;
+    const tf_kept_parts parts = tf_kept_take_apart(m);
+    tf_put_bytes(out, parts.tables, parts.n_tables);
+    for (size_t i = 0; i < parts.n_rows; i++)
+        tf_put(out, parts.rows[i]);
+    tf_put_bytes(out, parts.data, parts.n_data);
+}
+
 tokfsm_status tf_write_masks(buffer *out, const tokfsm_automaton *automaton, const buffer *machine,
                              const buffer *text, const tokfsm_cancel *cancel, tokfsm_error *err)
 {
@@ -346,6 +372,10 @@ tokfsm_status tf_write_masks(buffer *out, const tokfsm_automaton *automaton, con
                     .allocator = automaton->allocator};
     tokfsm_statistics statistics = {0};
     tf_arena arena;
+    if (automaton->machine->hooks == NULL) {
+        put_again(out, automaton->machine);
+        return TOKFSM_OK;
+    }
     tokfsm_limits_default(&m.limits); /* no caller's: the bytes must not depend on them */
     m.limits.automaton_bytes = UINT64_MAX / 2;
     m.names_pair = m.pack->traces->facts.names_pair;

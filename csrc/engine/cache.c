@@ -16,7 +16,7 @@ typedef struct entry {
     uint64_t hash;
     tf_edits edits;
     uint64_t most; /* of a far signature: the greatest length */
-    uint32_t n_words, order;
+    uint32_t n_words, outer, order;
     uint64_t words[]; /* the signature; the ids of the edits follow it */
 } entry;
 
@@ -160,6 +160,7 @@ void tf_cache_kind(const tf_machine *m, tf_kind *kind)
 enum { WANTING_NONE, WANTING_MORE, WANTING_ONE /* + its index */ };
 #define ANY_LENGTH (UINT64_MAX / 2) /* in the place of a length */
 #define RAW_NAMES UINT64_MAX /* in the place of what is left */
+#define STAYS UINT64_MAX     /* in the place of the mode */
 
 /* What is wanting once one of the names low .. high - 1 is there, too. */
 static uint64_t wanting(uint32_t n, uint32_t one, uint32_t low, uint32_t high)
@@ -272,6 +273,8 @@ static void put_frames(const tf_machine *m, const tf_configuration *c, tf_signat
 {
     const tf_frame *frame = c->top;
     for (uint32_t i = 0; i <= m->pack->max_closes; i++, frame = frame->parent) {
+        if (i == 1)
+            s->outer = s->n;
         if (frame == NULL) {
             put(s, 0);
             return;
@@ -349,10 +352,11 @@ void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutra
             put(s, c->pos);
         }
     } else {
-        put(s, c->n);
+        put(s, c->mode == TF_IN_NUMBER ? 0 : c->n);
         put(s, c->mode == TF_IN_LITERAL ? c->low : 0);
         put(s, c->mode == TF_IN_NUMBER ? ((const tf_nstate *)c->at)->id : 0);
     }
+    s->outer = 0;
     put_frames(m, c, s);
     if (s->n > TF_MAX_SIGNATURE) {
         s->n = 0;
@@ -369,6 +373,21 @@ void tf_signature_of_others(const tf_machine *m, const tf_configuration *c, tf_s
     if (c->mode == TF_IN_NAME)
         others.literal = TF_OFF;
     tf_signature_of(m, &others, false, s);
+}
+
+void tf_signature_of_stay(const tf_content_state *state, const uint64_t *languages, uint32_t n_words,
+                          tf_signature *s)
+{
+    s->n = s->outer = 0;
+    s->far = false;
+    put(s, STAYS);
+    put(s, state->content->id);
+    put(s, state->id);
+    put_words(s, languages, n_words);
+    if (s->n > TF_MAX_SIGNATURE)
+        s->n = 0;
+    else
+        hash_words(s);
 }
 
 void tf_signature_near(tf_signature *s)
@@ -415,7 +434,8 @@ const tf_cached *tf_cache_list(const tf_machine *m, tf_arena *arena, uint32_t *n
     for (uint32_t i = 0; list != NULL && cache != NULL && i < N_BUCKETS; i++)
         for (const entry *e = atomic_load_explicit(&cache->buckets[i], memory_order_relaxed);
              e != NULL; e = e->next)
-            list[(*n)++] = (tf_cached){e->words, &e->edits, e->hash, e->most, e->n_words, e->order};
+            list[(*n)++] = (tf_cached){e->words, &e->edits, e->hash, e->most, e->n_words, e->outer,
+                                       e->order};
     return list;
 }
 
@@ -484,6 +504,7 @@ void tf_cache_keep(tf_machine *m, const tf_signature *s, uint64_t most, bool as_
         return;
     e->hash = s->hash;
     e->n_words = s->n;
+    e->outer = s->outer;
     e->edits = *edits;
     e->most = most;
     e->order = (uint32_t)atomic_fetch_add_explicit(&cache->n_masks, 1, memory_order_relaxed);

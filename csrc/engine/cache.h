@@ -17,6 +17,7 @@ enum { TF_MAX_SIGNATURE = 96 }; /* words; what needs more is not kept */
 
 typedef struct tf_signature {
     uint32_t n; /* 0: the mask depends on more than a signature holds */
+    uint32_t outer;     /* from here on of the frames around the innermost one; 0: none */
     uint32_t length_at; /* the word of the string's length, or 0 */
     bool far;           /* that word stands for all lengths of a break, up to the mask's `most` */
     uint64_t length;
@@ -31,6 +32,10 @@ void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutra
    a part of a mask. */
 void tf_signature_of_others(const tf_machine *m, const tf_configuration *c,
                             tf_signature *signature);
+/* Of what stays in a string, which a content state and the languages asked for (n_words words) decide:
+   a part of masks, in a machine all of whose parts are there. */
+void tf_signature_of_stay(const tf_content_state *state, const uint64_t *languages, uint32_t n_words,
+                          tf_signature *signature);
 /* Find out what masks depend on in frames of a kind whose names are there (kind->names_apart). */
 void tf_cache_kind(const tf_machine *m, tf_kind *kind);
 /* False: not there. What an artifact brings along is decoded into `arena`, and kept. */
@@ -49,7 +54,7 @@ typedef struct tf_cached {
     const uint64_t *words;
     const tf_edits *edits;
     uint64_t hash, most;
-    uint32_t n_words, order;
+    uint32_t n_words, outer, order;
 } tf_cached;
 /* All of them, in any order, while nobody else uses the machine; NULL: no memory. */
 const tf_cached *tf_cache_list(const tf_machine *m, tf_arena *arena, uint32_t *n);

@@ -3,11 +3,11 @@
 #include "../base/le.h"
 
 struct tf_kept {
-    const uint8_t *slots, *masks, *lists; /* words */
+    const uint8_t *slots, *frames, *masks, *lists; /* words */
     const uint8_t *data;
     const uint32_t *rows;
     _Atomic(const tf_piece *) *pieces; /* [n_lists], decoded on first use */
-    uint32_t n_slots, n_masks, n_lists, n_rows;
+    uint32_t n_slots, n_frames, n_masks, n_lists, n_rows;
     uint32_t n_data;
 };
 
@@ -77,35 +77,44 @@ bool tf_kept_open(tf_machine *m, const uint8_t *bytes, size_t n_bytes, tf_arena 
     }
     for (uint32_t i = 0; i < TF_KEPT_HEAD; i++)
         head[i] = tf_le32_load(bytes + 4 * i);
-    const uint64_t tables = 4 * (TF_KEPT_HEAD + (uint64_t)head[0] + head[1] + head[2]);
-    const uint64_t rows = 4 * (uint64_t)head[3] * row_words; /* below 2^32 * 2^29 */
-    if (head[0] == 0 || (head[0] & (head[0] - 1)) != 0 || head[4] != row_words ||
-        tables > n_bytes || rows > n_bytes - tables || head[5] != n_bytes - tables - rows) {
+    const uint64_t tables = 4 * (TF_KEPT_HEAD + (uint64_t)head[0] + head[1] + head[2] + head[3]);
+    const uint64_t rows = 4 * (uint64_t)head[4] * row_words; /* below 2^32 * 2^29 */
+    if (head[0] == 0 || (head[0] & (head[0] - 1)) != 0 || head[5] != row_words ||
+        tables > n_bytes || rows > n_bytes - tables || head[6] != n_bytes - tables - rows) {
         *corrupt = "the masks have tables of a wrong size";
         return false;
     }
     tf_kept *kept = tf_arena_take(arena, sizeof *kept);
     uint8_t *copy = tf_arena_take(arena, (size_t)tables);
     uint32_t *row = tf_arena_take(arena, (size_t)rows);
-    uint8_t *data = tf_arena_take(arena, head[5]);
-    _Atomic(const tf_piece *) *pieces = tf_arena_take(arena, head[2] * sizeof *pieces);
+    uint8_t *data = tf_arena_take(arena, head[6]);
+    _Atomic(const tf_piece *) *pieces = tf_arena_take(arena, head[3] * sizeof *pieces);
     if (kept == NULL || copy == NULL || row == NULL || data == NULL || pieces == NULL)
         return false;
     memcpy(copy, bytes, (size_t)tables);
     for (size_t i = 0; i < rows / 4; i++)
         row[i] = tf_le32_load(bytes + tables + 4 * i);
-    memcpy(data, bytes + tables + rows, head[5]);
-    for (uint32_t i = 0; i < head[2]; i++)
+    memcpy(data, bytes + tables + rows, head[6]);
+    for (uint32_t i = 0; i < head[3]; i++)
         atomic_init(&pieces[i], NULL);
-    for (uint32_t i = 0; m->pack->vocab_size % 32 != 0 && i < head[3]; i++)
+    for (uint32_t i = 0; m->pack->vocab_size % 32 != 0 && i < head[4]; i++)
         if (row[(size_t)(i + 1) * row_words - 1] >> (m->pack->vocab_size % 32) != 0)
             *corrupt = "a row of the masks has ids that do not exist";
     const uint8_t *slots = copy + sizeof head;
-    const uint8_t *masks = slots + 4 * (size_t)head[0], *lists = masks + 4 * (size_t)head[1];
-    *kept = (tf_kept){slots, masks, lists, data, row, pieces,
-                      head[0], head[1], head[2], head[3], head[5]};
+    const uint8_t *frames = slots + 4 * (size_t)head[0], *masks = frames + 4 * (size_t)head[1];
+    *kept = (tf_kept){slots, frames, masks, masks + 4 * (size_t)head[2], data, row, pieces,
+                      head[0], head[1], head[2], head[3], head[4], head[6]};
     m->kept = kept;
     return *corrupt == NULL;
+}
+
+tf_kept_parts tf_kept_take_apart(const tf_machine *m)
+{
+    const tf_kept *kept = m->kept;
+    const size_t n_words = TF_KEPT_HEAD + (size_t)kept->n_slots + kept->n_frames + kept->n_masks +
+                           kept->n_lists;
+    return (tf_kept_parts){kept->slots - 4 * TF_KEPT_HEAD, kept->data, kept->rows, 4 * n_words,
+                           (size_t)kept->n_rows * m->pack->n_words, kept->n_data};
 }
 
 /* ---- finding ---- */
@@ -220,8 +229,9 @@ bool tf_kept_find(tf_machine *m, tf_arena *arena, const tf_signature *s, uint64_
                   tf_edits *edits)
 {
     const tf_kept *kept = m->kept;
-    uint8_t wanted[TF_KEPT_MOST_BYTES];
-    uint32_t n_wanted = 0;
+    uint8_t wanted[2 * TF_KEPT_MOST_BYTES];
+    const uint32_t n_head = s->outer == 0 ? s->n : s->outer;
+    uint32_t n_wanted = 0, n_outer = 0;
     for (uint32_t probe = 0; probe < TF_KEPT_PROBES; probe++) {
         uint32_t slot = tf_le32_load(kept->slots + 4 * ((s->hash + probe) & (kept->n_slots - 1)));
         uint32_t at = slot & (TF_KEPT_ENTRY_END - 1);
@@ -232,10 +242,17 @@ bool tf_kept_find(tf_machine *m, tf_arena *arena, const tf_signature *s, uint64_
         cursor c = {kept->data + at - 1, kept->data + kept->n_data, false};
         uint32_t mask = take_below(&c, kept->n_masks);
         *most = take(&c);
-        if (n_wanted == 0)
-            n_wanted = tf_kept_spell(s->words, s->n, wanted);
+        uint32_t around = take_below(&c, kept->n_frames);
+        if (n_wanted == 0) {
+            n_wanted = tf_kept_spell(s->words, n_head, wanted);
+            n_outer = tf_kept_spell(s->words + n_head, s->n - n_head, wanted + n_wanted);
+        }
         if (c.failed || (size_t)(c.end - c.at) < n_wanted || memcmp(c.at, wanted, n_wanted) != 0 ||
             (s->far && s->length > *most))
+            continue;
+        c = begin(kept, kept->frames, around);
+        if (c.failed || (size_t)(c.end - c.at) < n_outer ||
+            memcmp(c.at, wanted + n_wanted, n_outer) != 0)
             continue;
         return take_mask(m, kept, mask, arena, edits);
     }

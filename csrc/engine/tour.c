@@ -11,9 +11,9 @@ enum {
     MOST_PLACES = 4096,    /* containers, each in each surrounding that makes a difference */
     MOST_ITEMS = 12,
     MOST_NUMBERS = 24,     /* states of a number */
-    MOST_CONTENTS = 64,    /* states of a content, at the first visits of a position */
-    FEW_CONTENTS = 12,     /* at later ones */
-    FIRST_VISITS = 2,
+    MOST_CONTENTS = 256,   /* states of a content, at the first visit; half as many at each later one */
+    FEW_CONTENTS = 8,
+    N_VISITS = 256,
     ENTRY_BYTES = 48       /* of a mask, about, beside its ids */
 };
 
@@ -25,6 +25,7 @@ typedef struct tour {
     tf_configuration *places; /* [MOST_PLACES], where a container has begun, or goes on by another
                                  choice of alternatives */
     uint32_t n_places, next_place;
+    uint8_t visits[N_VISITS]; /* of contents, by their ids; some share a place */
     uint64_t *known; /* [2 * MOST_PLACES] hashes of their signatures, open-addressed; 0: none */
 } tour;
 
@@ -135,9 +136,15 @@ static void put_off(tour *t, const tf_configuration *c)
 
 /* ---- values ---- */
 
-static void tour_content(tour *t, const tf_configuration *open, uint32_t most)
+static void tour_content(tour *t, const tf_configuration *open)
 {
     const tf_content *content = open->content->content;
+    uint8_t *visits = &t->visits[content->id % N_VISITS];
+    uint32_t most = MOST_CONTENTS >> *visits;
+    if (most > FEW_CONTENTS)
+        ++*visits;
+    else
+        most = FEW_CONTENTS;
     tf_configuration *queue = tf_arena_take(t->run.arena, (most + 1) * sizeof *queue);
     if (queue == NULL)
         return;
@@ -160,7 +167,7 @@ static void tour_content(tour *t, const tf_configuration *open, uint32_t most)
     }
 }
 
-static void tour_string(tour *t, const tf_configuration *before, bool often)
+static void tour_string(tour *t, const tf_configuration *before)
 {
     tf_configuration c = *before;
     if (!feed(t, &c, '"'))
@@ -181,7 +188,7 @@ static void tour_string(tour *t, const tf_configuration *before, bool often)
     if (s->n_breaks == 0)
         return;
     if (c.content != NULL)
-        tour_content(t, &c, often ? FEW_CONTENTS : MOST_CONTENTS);
+        tour_content(t, &c);
     for (const char *first = "aA0"; *first != '\0'; first++) { /* on none of the literals */
         tf_configuration off = c;
         if (feed(t, &off, (uint8_t)*first) && off.literal == TF_OFF) {
@@ -224,9 +231,8 @@ static bool tour_value(tour *t, const tf_configuration *before, tf_configuration
     tf_configuration begin = *before;
     fill_gap(t, &begin);
     if (fresh) {
-        const uint32_t depth = before->top == NULL ? 0 : before->top->depth;
         look_spaced(t, before);
-        tour_string(t, &begin, depth > FIRST_VISITS);
+        tour_string(t, &begin);
         tour_number(t, &begin);
         for (const char *bracket = "{["; *bracket != '\0'; bracket++) {
             tf_configuration inside = begin;
@@ -278,7 +284,7 @@ static void tour_other_name(tour *t, const tf_configuration *from)
             continue;
         look(t, &c);
         if (c.content != NULL)
-            tour_content(t, &c, FEW_CONTENTS);
+            tour_content(t, &c);
         if (feed(t, &c, '"')) {
             look(t, &c);
             if (feed(t, &c, ':'))

@@ -385,6 +385,16 @@ static void remember(const tf_safe_walk *w, const tf_outcomes *found)
                                             memory_order_relaxed);
 }
 
+/* What stays, by itself: an artifact can bring it along. */
+static bool find_stay(tf_safe_walk *w, tf_signature *signature)
+{
+    signature->n = 0;
+    if (!w->by_state || w->run->m->hooks != NULL)
+        return false;
+    tf_signature_of_stay(w->from->content, w->wanted.words.words, w->wanted.n_words, signature);
+    return w->run->m->kept != NULL && tf_cache_find(w->run->m, w->run->arena, signature, w->edits);
+}
+
 /* ---- both ---- */
 
 /* `far`: lengths do not matter (tf_content_far). */
@@ -415,14 +425,18 @@ static bool walk(tf_run *run, const tf_configuration *c, bool far, bool *done, t
         *done = tf_safe_close(&w, &found);
         return *done;
     }
-    if (!tf_safe_of(run, &w.wanted, &w.safe))
+    tf_signature signature;
+    const bool stays = find_stay(&w, &signature);
+    if (!stays && !tf_safe_of(run, &w.wanted, &w.safe))
         return false;
-    if (!take_safe(&w))
+    if (!stays && !take_safe(&w))
         return true; /* no row to be had: the plain walk does without */
     if (!tf_safe_outcomes(&w, &found))
         return run->call.status == TOKFSM_OK;
-    if (!walk_stay(&w) || !walk_long(&w))
+    if (!stays && (!walk_stay(&w) || !walk_long(&w)))
         return false;
+    if (!stays && run->m->kept == NULL)
+        tf_cache_keep(run->m, &signature, 0, false, edits);
     if (far && !tf_content_far(run->m, c)) /* states were made that lie farther */
         return true;
     remember(&w, &found);
