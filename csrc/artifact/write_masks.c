@@ -16,6 +16,7 @@ enum {
     ROOM = 64 << 10,    /* bytes of masks beside a machine section of nothing */
     ROOM_A_BYTE = 6,    /* and more for each byte of it */
     MOST_ROOM = 2 << 20,
+    TOUR = 1,           /* bytes of masks made for one written, at most */
     NEAR_PIECES = 256
 };
 
@@ -32,6 +33,9 @@ typedef struct pool {
 typedef struct writer {
     const tokfsm_allocator *a;
     const tf_machine *m;
+    pool raw; /* ids as they come, unsorted: to sort equal ones once */
+    uint32_t *raw_list; /* [raw.n] */
+    size_t raw_capacity;
     pool lists, masks, rows, frames, entries; /* entries: signatures with their masks */
     uint64_t *hashes;                 /* [entries.n] */
     size_t hash_capacity;
@@ -49,8 +53,10 @@ typedef struct writer {
 static uint64_t hash_bytes(const uint8_t *bytes, size_t n)
 {
     uint64_t hash = n;
-    for (size_t i = 0; i < n; i++) {
-        hash = (hash ^ bytes[i]) * 0x9E3779B97F4A7C15u;
+    for (size_t i = 0; i < n; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, bytes + i, n - i < 8 ? n - i : 8);
+        hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
         hash ^= hash >> 29;
     }
     return hash;
@@ -144,7 +150,13 @@ static uint32_t put_ids(writer *w, const tf_ids *ids)
 {
     if (ids->n == 0)
         return 0;
-    if (!ids_room(w, ids->n)) {
+    const uint32_t n_raw = w->raw.n;
+    const uint32_t raw = intern(&w->raw, (const uint8_t *)ids->items, ids->n * sizeof *ids->items);
+    if (raw < n_raw)
+        return w->raw_list[raw] + 1;
+    if (raw == TF_NONE || !ids_room(w, ids->n) ||
+        (n_raw == w->raw_capacity &&
+         !tf_grow(w->a, (void **)&w->raw_list, n_raw, &w->raw_capacity, sizeof *w->raw_list))) {
         w->failed = true;
         return 0;
     }
@@ -152,6 +164,7 @@ static uint32_t put_ids(writer *w, const tf_ids *ids)
     qsort(w->ids, ids->n, sizeof *w->ids, by_id);
     uint32_t list = list_of(w, w->ids, ids->n);
     w->failed |= list == TF_NONE;
+    w->raw_list[raw] = list;
     return list + 1;
 }
 
@@ -331,7 +344,7 @@ static bool put_masks(buffer *out, const tf_machine *m, size_t room, tf_arena *a
     qsort((tf_cached *)(uintptr_t)list, n, sizeof *list, by_order);
     const tokfsm_allocator *a = out->a;
     const pool empty = {.a = a, .bytes = {.a = a}};
-    writer w = {.a = a, .m = m, .lists = empty, .masks = empty, .rows = empty, .frames = empty,
+    writer w = {.a = a, .m = m, .raw = empty, .lists = empty, .masks = empty, .rows = empty, .frames = empty,
                 .entries = empty,
                 .scratch = {.a = a}};
     buffer mask = {.a = a}, entry = {.a = a};
@@ -339,13 +352,14 @@ static bool put_masks(buffer *out, const tf_machine *m, size_t room, tf_arena *a
         put_entry(&w, &list[i], &mask, &entry);
     if (!w.failed)
         put_section(&w, out);
-    pool *pools[] = {&w.lists, &w.masks, &w.rows, &w.frames, &w.entries};
-    for (int i = 0; i < 5; i++) {
+    pool *pools[] = {&w.raw, &w.lists, &w.masks, &w.rows, &w.frames, &w.entries};
+    for (int i = 0; i < 6; i++) {
         tf_release(a, pools[i]->bytes.bytes);
         tf_release(a, pools[i]->offsets);
         tf_release(a, pools[i]->slots);
     }
     tf_release(a, w.hashes);
+    tf_release(a, w.raw_list);
     tf_release(a, w.scratch.bytes);
     tf_release(a, w.ids);
     tf_release(a, mask.bytes);
@@ -388,7 +402,7 @@ tokfsm_status tf_write_masks(buffer *out, const tokfsm_automaton *automaton, con
     if (room > MOST_ROOM)
         room = MOST_ROOM;
     if (status == TOKFSM_OK)
-        status = tf_tour(&m, room, cancel, err);
+        status = tf_tour(&m, TOUR * room, cancel, err); /* much is equal, and written once */
     if (status == TOKFSM_OK && !put_masks(out, &m, room, &arena))
         status = tf_fail(err, TOKFSM_E_NOMEM, "no memory for an artifact");
     tf_cache_free(&m, &m.allocator);

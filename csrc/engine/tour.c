@@ -12,7 +12,7 @@ enum {
     MOST_ITEMS = 12,
     MOST_NUMBERS = 24,     /* states of a number */
     MOST_CONTENTS = 256,   /* states of a content, at the first visit; half as many at each later one */
-    FEW_CONTENTS = 8,
+    FEW_CONTENTS = 12,
     N_VISITS = 256,
     ENTRY_BYTES = 48       /* of a mask, about, beside its ids */
 };
