@@ -29,15 +29,16 @@ SOURCES = {
     "regex": "charset escape formats parse unicode_names unicode_runs",
     "automaton": "atoms classes dfa formula intern lengths program shortest",
     "engine": "automaton bound bound_members bound_names budget_mask cache content content_cost counters "
-              "distances edits emitted far frames glance items items_plan machine mask match members_plan "
-              "name_content name_cost name_lists name_parts options plan reach room safe search spelling step step_string text "
+              "distances edits emitted far frames glance items items_plan kept_masks machine mask match members_plan "
+              "name_content name_cost name_lists name_parts options plan reach room safe search spelling step step_string "
+              "text tour "
               "unique walk walk_content walk_literals walk_safe walk_safe_close walk_traces",
     "lower": "admitted alike alternatives blame build "
              "choices content_states cost count domain done equal_items evaluate expand "
              "explore holding hopeless index kinds literals name_classes names negate negate_unevaluated number_facts "
-             "number_outcomes number_states numbers obligations patterns prune rehearse satisfiable shelf spelled_patterns strings "
-             "told_apart unevaluated values witnesses",
-    "artifact": "open read_content read_machine write write_content",
+             "number_outcomes number_states numbers obligations patterns prune rehearse satisfiable shelf spelled_patterns "
+             "strings told_apart unevaluated values witnesses",
+    "artifact": "open read_content read_machine write write_content write_masks",
     "matcher": "accept batch compact draft fill forced history mask_view matcher row workers",
     "logits": "apply kernels kernels_avx2 kernels_avx512 kernels_neon",
     "": "api_compile api_runtime",

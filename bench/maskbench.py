@@ -50,7 +50,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     p.add_argument("--whitespace", choices=("flexible", "spaced"), default="flexible", help="what engines may write")
     p.add_argument("--shuffle-keys", action="store_true", help="names of every object in random order")
     p.add_argument("--random-splits", action="store_true", help="instances cut into tokens at random")
-    p.add_argument("--ahead-of-time", action="store_true", help="tokfsm also explored ahead of time")
+    p.add_argument("--ahead-of-time", action="store_true", help="tokfsm also as an artifact, saved and loaded")
     p.add_argument("--restart-cache", action="store_true", help="drop caches that outlive a schema before each")
     p.add_argument("--seconds", type=float, default=120.0, help="limit a schema")
     p.add_argument("--sample-seconds", type=float, default=10.0, help="the same for the sampled engines")

@@ -148,5 +148,5 @@ tokfsm_status tokfsm_automaton_save(tokfsm_automaton *automaton, int32_t embed_p
     if (bytes == NULL || n_bytes == NULL)
         return tf_fail(err, TOKFSM_E_ARGUMENT, "an argument is NULL");
     TF_TRY(tokfsm_automaton_precompile(automaton, cancel, err));
-    return tf_artifact_write(automaton, embed_pack != 0, bytes, n_bytes, err);
+    return tf_artifact_write(automaton, embed_pack != 0, bytes, n_bytes, cancel, err);
 }

@@ -30,7 +30,7 @@ from tokfsm import _core
 
 N_MUTATIONS = int(os.environ.get("TOKFSM_ARTIFACT_MUTATIONS", "4000"))
 HEADER, ENTRY, ALIGN = 256, 24, 64
-STOP_IDS, MACHINE, TEXT, SCHEMA, PACK, RELAXED = 1, 2, 3, 4, 5, 6
+STOP_IDS, MACHINE, TEXT, SCHEMA, PACK, RELAXED, MASKS = 1, 2, 3, 4, 5, 6, 7
 NONE = 0xFFFFFFFF
 
 BYTES: list[bytes | None] = [bytes([b]) for b in range(256)]
@@ -113,13 +113,13 @@ def refused(data: bytes, pack: Any = None, error: type[Exception] = tokfsm.Artif
 def test_the_file_is_as_documented(vocab: tokfsm.Vocabulary) -> None:
     data = tokfsm.compile(SCHEMA_1, vocab, whitespace="spaced", max_digits=9).to_bytes()
     magic, version, endian, n, size, total = struct.unpack_from("<8sIIIIQ", data)
-    assert (magic, version, endian, n, size, total) == (b"TOKFSM\r\n", 1, 0x01020304, 5, len(TOKENS), len(data))
+    assert (magic, version, endian, n, size, total) == (b"TOKFSM\r\n", 1, 0x01020304, 6, len(TOKENS), len(data))
     assert data[32:64].hex() == vocab.fingerprint
     assert data[64:96] == hashlib.sha256(data[:64] + bytes(32) + data[96:]).digest()
     assert struct.unpack_from("<12I", data, 96) == (0, 0, 1, 40, 0, 0, 0, 9, 0, 0, 0, 0)
     assert not any(data[144:HEADER])
     sections = sections_of(data)
-    assert list(sections) == [STOP_IDS, MACHINE, TEXT, SCHEMA, PACK]
+    assert list(sections) == [STOP_IDS, MACHINE, TEXT, SCHEMA, PACK, MASKS]
     assert sections[STOP_IDS] == struct.pack("<I", STOP)
     assert b"xy" in sections[TEXT] and sections[PACK][:8] == b"TOKFPACK"
     assert put_together(data, sections) == data, "sections follow one another, padded with zeros"
@@ -131,7 +131,7 @@ def test_the_list_of_what_was_relaxed(vocab: tokfsm.Vocabulary) -> None:
     schema = {"not": {"pattern": "(x)\\1"}, "items": {"format": "regex"}}
     data = tokfsm.compile(schema, vocab, unsupported="relax").to_bytes()
     sections = sections_of(data)
-    assert list(sections) == [STOP_IDS, MACHINE, TEXT, SCHEMA, PACK, RELAXED]
+    assert list(sections) == [STOP_IDS, MACHINE, TEXT, SCHEMA, PACK, RELAXED, MASKS]
     texts = sections[RELAXED].decode().split("\0")
     assert texts[:2] == ["/not", "not"] and texts[3:5] == ["/items/format", "format"] and texts[6:] == [""]
     assert struct.unpack_from("<I", data, 132) == (1,)
@@ -204,11 +204,11 @@ def test_truncations(vocab: tokfsm.Vocabulary) -> None:
     data = tokfsm.compile(SCHEMA_1, vocab).to_bytes()
     rng = random.Random(1)
     places = {0, 8, 64, 96, 144, HEADER, HEADER + ENTRY}
-    for i in range(5):
+    for i in range(6):
         _, _, offset, size = struct.unpack_from("<IIQQ", data, HEADER + ENTRY * i)
         places |= {offset - 1, offset, offset + 4, offset + size // 2, offset + size - 1, offset + size}
     places |= {rng.randrange(len(data)) for _ in range(200)}
-    for n in sorted(places - {len(data)}):
+    for n in sorted(p for p in places if p < offset + size):  # nobody misses the zeros at the end
         for cut in (data[:n], sealed(data[:n], size=False), sealed(data[:n])):
             refused(cut)
     sections = sections_of(data)
@@ -248,7 +248,7 @@ def test_sections_in_disorder(vocab: tokfsm.Vocabulary) -> None:
         struct.pack_into("<Q", altered, HEADER + ENTRY * entry + offset, value)
         if (entry, offset, value) not in {(3, 16, 0), (3, 16, 1), (0, 16, 0)}:  # a shorter schema; no stops
             refused(sealed(altered))
-    for n in (0, 1, 2, 6, 16, 17, 1 << 16, 1 << 31, NONE):
+    for n in (0, 1, 2, 7, 16, 17, 1 << 16, 1 << 31, NONE):
         altered = bytearray(data)
         struct.pack_into("<I", altered, 16, n)
         refused(sealed(altered))
@@ -340,7 +340,7 @@ def damage(rng: random.Random, section: bytes) -> bytes:
 def try_mutation(seed: int, data: bytes, pack: Any) -> bool:
     rng = random.Random(seed)
     sections = sections_of(data)
-    which = rng.choice((MACHINE,) * 8 + (TEXT, STOP_IDS, PACK))
+    which = rng.choice((MACHINE,) * 8 + (TEXT, STOP_IDS, PACK) + (MASKS,) * 4 * (MASKS in sections))
     sections[which] = damage(rng, sections[which])
     if which == PACK:
         pack = None

@@ -36,14 +36,17 @@ enum {
     TF_S_TEXT = 3,     /* decoded texts of literals and names, one after the other */
     TF_S_SCHEMA = 4,   /* schema text; absent where it was left out */
     TF_S_PACK = 5,     /* vocabulary pack file; absent where it was not embedded */
-    TF_S_RELAXED = 6   /* texts, each with its NUL: pointer, keyword and reason of all that was
+    TF_S_RELAXED = 6,  /* texts, each with its NUL: pointer, keyword and reason of all that was
                           relaxed; absent where nothing was */
+    TF_S_MASKS = 7,    /* engine/kept_masks.h */
+    TF_S_END
 };
 
 /* A reference in the machine section: index + 1, or 0 for none. */
 
 tokfsm_status tf_artifact_write(const tokfsm_automaton *automaton, bool embed_pack,
-                                uint8_t **bytes, size_t *n_bytes, tokfsm_error *err);
+                                uint8_t **bytes, size_t *n_bytes, const tokfsm_cancel *cancel,
+                                tokfsm_error *err);
 /* The machine section and its texts -> a frozen machine in `arena`. */
 tokfsm_status tf_machine_read(tf_machine *m, const uint8_t *words, size_t n_bytes,
                               const uint8_t *text, size_t n_text, tf_arena *arena,

@@ -3,6 +3,7 @@
 #include "../base/sha256.h"
 #include "../engine/cache.h"
 #include "../engine/distances.h"
+#include "../engine/kept_masks.h"
 #include "../engine/name_lists.h"
 #include "../engine/options.h"
 #include "format.h"
@@ -79,8 +80,8 @@ static tokfsm_status check_sum(const uint8_t *bytes, size_t n_bytes, tokfsm_erro
 }
 
 typedef struct sections {
-    const uint8_t *bytes[7]; /* by TF_S_*; NULL: absent */
-    size_t n_bytes[7];
+    const uint8_t *bytes[TF_S_END]; /* by TF_S_*; NULL: absent */
+    size_t n_bytes[TF_S_END];
 } sections;
 
 static tokfsm_status find_sections(const uint8_t *bytes, size_t n_bytes, sections *found,
@@ -95,7 +96,7 @@ static tokfsm_status find_sections(const uint8_t *bytes, size_t n_bytes, section
         const uint8_t *entry = bytes + TF_HEADER_BYTES + (size_t)i * TF_SECTION_BYTES;
         uint32_t id = tf_le32_load(entry);
         uint64_t offset = load64(entry + 8), size = load64(entry + 16);
-        if (id <= last || id > TF_S_RELAXED || offset < end || offset % TF_SECTION_ALIGN != 0 ||
+        if (id <= last || id >= TF_S_END || offset < end || offset % TF_SECTION_ALIGN != 0 ||
             offset > n_bytes || size > n_bytes - offset)
             return corrupt(err, "the artifact is damaged: its section table is wrong");
         last = id;
@@ -171,8 +172,15 @@ static tokfsm_status read_all(const uint8_t *bytes, const sections *s, tokfsm_au
         memcpy(relaxed, s->bytes[TF_S_RELAXED], s->n_bytes[TF_S_RELAXED]);
         TF_TRY(tf_automaton_set_relaxed(made, relaxed, s->n_bytes[TF_S_RELAXED], err));
     }
-    return tf_machine_read(&f->machine, s->bytes[TF_S_MACHINE], s->n_bytes[TF_S_MACHINE], text,
-                           s->n_bytes[TF_S_TEXT], &f->arena, &f->statistics, err);
+    TF_TRY(tf_machine_read(&f->machine, s->bytes[TF_S_MACHINE], s->n_bytes[TF_S_MACHINE], text,
+                           s->n_bytes[TF_S_TEXT], &f->arena, &f->statistics, err));
+    const char *what;
+    if (s->bytes[TF_S_MASKS] == NULL ||
+        tf_kept_open(&f->machine, s->bytes[TF_S_MASKS], s->n_bytes[TF_S_MASKS], &f->arena, &what))
+        return TOKFSM_OK;
+    if (what == NULL)
+        return tf_fail(err, TOKFSM_E_NOMEM, "no memory for an artifact");
+    return tf_fail(err, TOKFSM_E_CORRUPT, "the artifact is damaged: %s", what);
 }
 
 tokfsm_status tokfsm_automaton_open(const uint8_t *bytes, size_t n_bytes, tokfsm_pack *pack,

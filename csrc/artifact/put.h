@@ -65,5 +65,8 @@ static inline void tf_put_set(buffer *out, const uint64_t *words, uint32_t n_wor
 
 /* write_content.c: a content that is explored to its end. */
 void tf_write_content(buffer *out, const tf_content *content);
+/* write_masks.c: masks made on the machine that these two sections describe. */
+tokfsm_status tf_write_masks(buffer *out, const tokfsm_automaton *automaton, const buffer *machine,
+                             const buffer *text, const tokfsm_cancel *cancel, tokfsm_error *err);
 
 #endif

@@ -292,6 +292,7 @@ static void take_edge(reader *r, tf_kind *kind, uint32_t index)
     }
     memset(obligation, 0xFF, n * sizeof *obligation);
     edge->obligation = obligation;
+    edge->index = index;
     if (value != 0) {
         edge->value = &r->values[value - 1];
         for (uint32_t a = 0, i = 0; a < kind->n_alternatives; a++)

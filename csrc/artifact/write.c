@@ -303,7 +303,8 @@ static void put_file(buffer *out, const tokfsm_automaton *automaton, const secti
 }
 
 tokfsm_status tf_artifact_write(const tokfsm_automaton *automaton, bool embed_pack,
-                                uint8_t **bytes, size_t *n_bytes, tokfsm_error *err)
+                                uint8_t **bytes, size_t *n_bytes, const tokfsm_cancel *cancel,
+                                tokfsm_error *err)
 {
     const tokfsm_allocator *a = &automaton->allocator;
     tokfsm_statistics s = automaton->statistics(automaton);
@@ -320,12 +321,19 @@ tokfsm_status tf_artifact_write(const tokfsm_automaton *automaton, bool embed_pa
     bool ok = p.contents != NULL && p.values != NULL && p.kinds != NULL && p.nstates != NULL && p.value_number != NULL &&
               p.kind_number != NULL && p.nstate_number != NULL;
     buffer stops = {.a = a}, machine = {.a = a}, text = {.a = a}, out = {.a = a};
+    buffer masks = {.a = a};
+    tokfsm_status status = TOKFSM_OK;
     if (ok) {
         number_all(&p, automaton->machine);
         put_machine(&machine, &text, &p, automaton->machine);
+        ok = !machine.failed && !text.failed;
+    }
+    if (ok)
+        status = tf_write_masks(&masks, automaton, &machine, &text, cancel, err);
+    if (ok && status == TOKFSM_OK) {
         for (size_t i = 0; i < automaton->n_stop_ids; i++)
             tf_put(&stops, automaton->stop_ids[i]);
-        section sections[6] = {
+        section sections[7] = {
             {TF_S_STOP_IDS, stops.bytes, stops.n},
             {TF_S_MACHINE, machine.bytes, machine.n},
             {TF_S_TEXT, text.bytes, text.n},
@@ -339,13 +347,18 @@ tokfsm_status tf_artifact_write(const tokfsm_automaton *automaton, bool embed_pa
         if (automaton->n_relaxed > 0)
             sections[n++] = (section){TF_S_RELAXED, (const uint8_t *)automaton->relaxed_text,
                                       automaton->n_relaxed_bytes};
+        if (masks.n > 0)
+            sections[n++] = (section){TF_S_MASKS, masks.bytes, masks.n};
         put_file(&out, automaton, sections, n);
-        ok = !stops.failed && !machine.failed && !text.failed && !out.failed;
+        ok = !stops.failed && !machine.failed && !text.failed && !masks.failed && !out.failed;
     }
     tf_arena_free(&arena);
     tf_release(a, stops.bytes);
     tf_release(a, machine.bytes);
     tf_release(a, text.bytes);
+    tf_release(a, masks.bytes);
+    if (status != TOKFSM_OK)
+        return status;
     if (!ok) {
         tf_release(a, out.bytes);
         return tf_fail(err, TOKFSM_E_NOMEM, "no memory for an artifact");

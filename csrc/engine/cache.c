@@ -7,6 +7,7 @@
 #include "emitted.h"
 #include "far.h"
 #include "frames.h"
+#include "kept_masks.h"
 
 enum { N_BUCKETS = 1024 };
 
@@ -15,7 +16,7 @@ typedef struct entry {
     uint64_t hash;
     tf_edits edits;
     uint64_t most; /* of a far signature: the greatest length */
-    uint32_t n_words;
+    uint32_t n_words, outer, order;
     uint64_t words[]; /* the signature; the ids of the edits follow it */
 } entry;
 
@@ -160,6 +161,7 @@ enum { WANTING_NONE, WANTING_MORE, WANTING_ONE /* + its index */ };
 enum { FEW_ALTERNATIVES = 8 };
 #define ANY_LENGTH (UINT64_MAX / 2) /* in the place of a length */
 #define RAW_NAMES UINT64_MAX /* in the place of what is left */
+#define STAYS UINT64_MAX     /* in the place of the mode */
 
 /* What is wanting once one of the names low .. high - 1 is there, too. */
 static uint64_t wanting(uint32_t n, uint32_t one, uint32_t low, uint32_t high)
@@ -282,15 +284,21 @@ static uint64_t edge_word(const tf_configuration *c, const tf_frame *frame)
     bool of_place = frame == c->top && c->mode == TF_AT_COLON;
     bool over = frame == c->top && (c->mode == TF_AT_NAME || c->mode == TF_IN_NAME ||
                                     c->mode == TF_AT_AFTER);
-    if (edge == NULL || frame->kind->counting != NULL || of_place)
-        return (uint64_t)(uintptr_t)edge;
-    return over || (edge->value != NULL && edge->value->n == 1) ? 1 : (uint64_t)(uintptr_t)edge;
+    const uint64_t this_one = edge == NULL ? 0 : 2 + (uint64_t)edge->index;
+    if (edge == NULL || frame->kind->counting != NULL)
+        return this_one;
+    bool one = edge->value != NULL && edge->value->n == 1;
+    if (of_place) /* the value is not known otherwise */
+        return one && frame->kind->n_alternatives == 1 ? UINT64_MAX - edge->value->id : this_one;
+    return over || one ? 1 : this_one;
 }
 
 static void put_frames(const tf_machine *m, const tf_configuration *c, tf_signature *s)
 {
     const tf_frame *frame = c->top;
     for (uint32_t i = 0; i <= m->pack->max_closes; i++, frame = frame->parent) {
+        if (i == 1)
+            s->outer = s->n;
         if (frame == NULL) {
             put(s, 0);
             return;
@@ -300,7 +308,7 @@ static void put_frames(const tf_machine *m, const tf_configuration *c, tf_signat
             s->n = TF_MAX_SIGNATURE + 1; /* depends on what was written */
             return;
         }
-        put(s, (uint64_t)(uintptr_t)kind);
+        put(s, 1 + (uint64_t)kind->id);
         put(s, edge_word(c, frame));
         put(s, clipped_count(m, frame));
         put_words(s, tf_frame_alive(frame), kind->alternative_words);
@@ -346,7 +354,7 @@ void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutra
     put(s, c->mode | (uint64_t)c->others_only << 32 | (gap ? (uint64_t)c->gap << 8 : 0) |
                (string ? (uint64_t)c->sub << 16 | (uint64_t)c->literal << 24 : 0));
     if (value && c->value != NULL) {
-        put(s, (uint64_t)(uintptr_t)c->value);
+        put(s, c->value->id);
         put_words(s, tf_words(&c->alive, c->value->n_words), c->value->n_words);
     }
     if (string) {
@@ -362,16 +370,17 @@ void tf_signature_of(const tf_machine *m, const tf_configuration *c, bool neutra
                                      : clipped_length(m, c));
         put(s, c->sub == TF_STR_NORMAL ? 0 : c->hex);
         if (strings->content != NULL)
-            put(s, (uint64_t)(uintptr_t)c->content);
+            put(s, c->content == NULL ? 0 : 1 + (uint64_t)c->content->id);
         if (c->literal == TF_ON) {
             put(s, c->low | (uint64_t)c->high << 32);
             put(s, c->pos);
         }
     } else {
-        put(s, c->n);
+        put(s, c->mode == TF_IN_NUMBER ? 0 : c->n);
         put(s, c->mode == TF_IN_LITERAL ? c->low : 0);
-        put(s, c->mode == TF_IN_NUMBER ? (uint64_t)(uintptr_t)c->at : 0);
+        put(s, c->mode == TF_IN_NUMBER ? ((const tf_nstate *)c->at)->id : 0);
     }
+    s->outer = 0;
     put_frames(m, c, s);
     if (s->n > TF_MAX_SIGNATURE) {
         s->n = 0;
@@ -390,6 +399,21 @@ void tf_signature_of_others(const tf_machine *m, const tf_configuration *c, tf_s
     tf_signature_of(m, &others, false, s);
 }
 
+void tf_signature_of_stay(const tf_content_state *state, const uint64_t *languages, uint32_t n_words,
+                          tf_signature *s)
+{
+    s->n = s->outer = 0;
+    s->far = false;
+    put(s, STAYS);
+    put(s, state->content->id);
+    put(s, state->id);
+    put_words(s, languages, n_words);
+    if (s->n > TF_MAX_SIGNATURE)
+        s->n = 0;
+    else
+        hash_words(s);
+}
+
 void tf_signature_near(tf_signature *s)
 {
     s->far = false;
@@ -399,11 +423,20 @@ void tf_signature_near(tf_signature *s)
 
 /* ---- the table ---- */
 
-bool tf_cache_find(tf_machine *m, const tf_signature *s, tf_edits *edits)
+static bool find_kept(tf_machine *m, tf_arena *arena, const tf_signature *s, tf_edits *edits)
+{
+    uint64_t most;
+    if (m->kept == NULL || s->n == 0 || !tf_kept_find(m, arena, s, &most, edits))
+        return false;
+    tf_cache_keep(m, s, most, false, edits);
+    return true;
+}
+
+bool tf_cache_find(tf_machine *m, tf_arena *arena, const tf_signature *s, tf_edits *edits)
 {
     tf_cache *cache = atomic_load_explicit(&m->cache, memory_order_acquire);
     if (cache == NULL || s->n == 0)
-        return false;
+        return find_kept(m, arena, s, edits);
     const entry *e =
         atomic_load_explicit(&cache->buckets[s->hash % N_BUCKETS], memory_order_acquire);
     for (; e != NULL; e = e->next)
@@ -412,7 +445,22 @@ bool tf_cache_find(tf_machine *m, const tf_signature *s, tf_edits *edits)
             tf_edits_copy(edits, &e->edits);
             return true;
         }
-    return false;
+    return find_kept(m, arena, s, edits);
+}
+
+const tf_cached *tf_cache_list(const tf_machine *m, tf_arena *arena, uint32_t *n)
+{
+    tf_cache *cache = atomic_load_explicit(&((tf_machine *)(uintptr_t)m)->cache,
+                                           memory_order_acquire);
+    uint64_t n_masks = cache == NULL ? 0 : atomic_load(&cache->n_masks);
+    tf_cached *list = tf_arena_take(arena, (size_t)n_masks * sizeof *list);
+    *n = 0;
+    for (uint32_t i = 0; list != NULL && cache != NULL && i < N_BUCKETS; i++)
+        for (const entry *e = atomic_load_explicit(&cache->buckets[i], memory_order_relaxed);
+             e != NULL; e = e->next)
+            list[(*n)++] = (tf_cached){e->words, &e->edits, e->hash, e->most, e->n_words, e->outer,
+                                       e->order};
+    return list;
 }
 
 static tf_cache *cache_of(tf_machine *m, const tokfsm_allocator *a)
@@ -480,8 +528,10 @@ void tf_cache_keep(tf_machine *m, const tf_signature *s, uint64_t most, bool as_
         return;
     e->hash = s->hash;
     e->n_words = s->n;
+    e->outer = s->outer;
     e->edits = *edits;
     e->most = most;
+    e->order = (uint32_t)atomic_fetch_add_explicit(&cache->n_masks, 1, memory_order_relaxed);
     memcpy(e->words, s->words, s->n * sizeof *s->words);
     uint32_t *room = (uint32_t *)(e->words + s->n);
     if (as_row) {
@@ -499,7 +549,6 @@ void tf_cache_keep(tf_machine *m, const tf_signature *s, uint64_t most, bool as_
                                                   memory_order_relaxed))
         ;
     atomic_fetch_add_explicit(&cache->n_bytes, n_bytes, memory_order_relaxed);
-    atomic_fetch_add_explicit(&cache->n_masks, 1, memory_order_relaxed);
 }
 
 void tf_cache_free(tf_machine *m, const tokfsm_allocator *allocator)

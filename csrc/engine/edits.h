@@ -19,6 +19,7 @@ enum { TF_MAX_PIECES = 24 };
 typedef struct tf_edits {
     const uint32_t *base;     /* a row of the pack, or of the mask's own; NULL: nothing */
     const uint32_t *narrowed; /* NULL: all of the base */
+    uint64_t groups; /* not 0: the base is the row of the tokens of these (groups.h) */
     tf_ids before, cleared, set;
     uint32_t n_pieces, n_before_pieces;    /* the first ones are a part of `before` */
     const tf_piece *pieces[TF_MAX_PIECES]; /* of the pack; the last field */

@@ -200,6 +200,7 @@ struct tf_edge {
     const tf_value *value;      /* NULL where no alternative admits */
     const uint32_t *obligation; /* [n_alternatives], or with counters [counting->n_signs] */
     const uint64_t *admits;     /* [alternative_words] */
+    uint32_t index;             /* among the kind's edges */
 };
 
 /* Rest of an array for alternative a: see tf_kind.items_cost. */
@@ -311,6 +312,7 @@ struct tf_machine {
     atomic_uint lock;        /* serialises the hooks */
     tokfsm_allocator allocator;
     _Atomic(struct tf_cache *) cache; /* masks kept: cache.h */
+    const struct tf_kept *kept; /* masks that came with an artifact: kept_masks.h; NULL: none */
     _Atomic(struct tf_distances *) distances; /* distances.h */
     _Atomic(struct tf_name_lists *) name_lists; /* name_lists.h */
     uint32_t names_pair;     /* a token can hold the end of one name and all of another */

@@ -155,14 +155,18 @@ static bool others_apart(const tf_configuration *c)
            (c->mode == TF_AT_NAME || c->literal == TF_ON);
 }
 
-static bool mask_other_names(tf_run *run, const tf_configuration *c, tf_edits *edits)
+static bool mask_other_names(tf_run *run, const tf_configuration *c, bool is_free, tf_edits *edits)
 {
-    tf_signature signature = {0};
+    tf_signature signature;
+    tf_configuration off = *c;
+    signature.n = 0;
     if (c->mode == TF_IN_NAME && others_apart(c))
         tf_signature_of_others(run->m, c, &signature);
-    if (tf_cache_find(run->m, &signature, edits))
+    if (tf_cache_find(run->m, run->arena, &signature, edits))
         return true;
-    if (!mask_content(run, c, edits))
+    off.literal = TF_OFF;
+    off.low = off.high = 0;
+    if (!(is_free ? close_free(run, &off, edits) : mask_content(run, c, edits)))
         return false;
     tf_cache_keep(run->m, &signature, 0, false, edits);
     return true;
@@ -176,7 +180,7 @@ static bool mask_at_name(tf_run *run, const tf_configuration *c, tf_edits *edits
     tf_configuration part = *c;
     tf_signature signature;
     tf_signature_of_others(run->m, c, &signature);
-    if (!tf_cache_find(run->m, &signature, edits)) {
+    if (!tf_cache_find(run->m, run->arena, &signature, edits)) {
         part.others_only = 1;
         if (!tf_walk_traces(run, TF_TRACE_STRUCTURE, &part, NULL, edits, &edits->before))
             return false;
@@ -213,7 +217,7 @@ static bool mask_string(tf_run *run, const tf_configuration *c, bool settled, tf
         memset(edits, 0, sizeof *edits);
         if (settled && c->content != NULL && c->sub == TF_STR_NORMAL &&
             (c->literal == TF_OFF || (c->literal == TF_ON && (name || only_content(c)))))
-            return mask_other_names(run, c, edits) &&
+            return mask_other_names(run, c, false, edits) &&
                    (c->literal == TF_OFF || mask_literals(run, c, TF_BESIDE_ANY, edits));
         if (settled && c->literal == TF_ON && tf_only_literals(run, c))
             return mask_literals(run, c, TF_BESIDE_NOTHING, edits);
@@ -225,6 +229,9 @@ static bool mask_string(tf_run *run, const tf_configuration *c, bool settled, tf
         /* With content to compare at the quote: real steps for every token that has one. */
         return (c->literal != TF_ON || walk_literals(run, c, edits)) &&
                tf_walk(run, &pack->quote, c, &edits->set, NULL);
+    if (name && c->literal == TF_ON && others_apart(c))
+        return mask_other_names(run, c, true, edits) &&
+               mask_literals(run, c, TF_BESIDE_ANY, edits);
     if (!close_free(run, c, edits))
         return false;
     return c->literal != TF_ON || mask_literals(run, c, TF_BESIDE_LATER, edits);
@@ -312,11 +319,11 @@ bool tf_mask(tf_run *run, const tf_configuration *c, tf_edits *edits)
     }
     tf_signature signature;
     tf_signature_of(run->m, of, neutral, &signature);
-    bool known = tf_cache_find(run->m, &signature, edits), far = signature.far;
+    bool known = tf_cache_find(run->m, run->arena, &signature, edits), far = signature.far;
     const bool any_length = tf_content_far(run->m, of);
     if (!known && far) {
         tf_signature_near(&signature);
-        known = tf_cache_find(run->m, &signature, edits);
+        known = tf_cache_find(run->m, run->arena, &signature, edits);
     }
     if (!known) {
         memset(edits, 0, sizeof *edits);

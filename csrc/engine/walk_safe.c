@@ -300,6 +300,7 @@ static bool take_safe(tf_safe_walk *w)
     if (w->safe.inside == 0 || k == 0)
         return true;
     w->edits->base = tf_group_row_of(pack, w->safe.inside);
+    w->edits->groups = w->safe.inside;
     w->edits->narrowed =
         k == pack->n_lengths ? NULL : pack->stay_at_most + (size_t)(k - 1) * pack->n_words;
     if (w->edits->base != NULL)
@@ -321,6 +322,7 @@ typedef struct ending {
 
 typedef struct tf_stay_note {
     const uint32_t *base, *narrowed;
+    uint64_t groups;
     uint32_t n_ids, n_endings;
     const uint32_t *ids;
     const ending *endings;
@@ -337,6 +339,7 @@ static bool recall(tf_safe_walk *w, tf_outcomes *found)
     const tf_before *befores = w->run->m->pack->traces->befores;
     w->edits->base = note->base;
     w->edits->narrowed = note->narrowed;
+    w->edits->groups = note->groups;
     /* Nothing writes to them: what is added goes to a copy. */
     w->edits->before = (tf_ids){(uint32_t *)(uintptr_t)note->ids, note->n_ids, note->n_ids};
     found->n = note->n_endings;
@@ -368,7 +371,7 @@ static void remember(const tf_safe_walk *w, const tf_outcomes *found)
         return;
     ending *endings = (ending *)(void *)((char *)(note + 1) + n_words);
     uint32_t *ids = (uint32_t *)(void *)((char *)endings + n_endings);
-    *note = (tf_stay_note){edits->base, edits->narrowed, edits->before.n, found->n, ids, endings};
+    *note = (tf_stay_note){edits->base, edits->narrowed, edits->groups, edits->before.n, found->n, ids, endings};
     memcpy(note->words, w->wanted.words.words, n_words);
     for (uint32_t i = 0; i < found->n; i++) {
         endings[i].state = found->items[i].state;
@@ -380,6 +383,16 @@ static void remember(const tf_safe_walk *w, const tf_outcomes *found)
     /* Another thread may be first: its note stays, and this one goes with the cache. */
     atomic_compare_exchange_strong_explicit(&state->stay, &none, note, memory_order_release,
                                             memory_order_relaxed);
+}
+
+/* What stays, by itself: an artifact can bring it along. */
+static bool find_stay(tf_safe_walk *w, tf_signature *signature)
+{
+    signature->n = 0;
+    if (!w->by_state || w->run->m->hooks != NULL)
+        return false;
+    tf_signature_of_stay(w->from->content, w->wanted.words.words, w->wanted.n_words, signature);
+    return w->run->m->kept != NULL && tf_cache_find(w->run->m, w->run->arena, signature, w->edits);
 }
 
 /* ---- both ---- */
@@ -412,14 +425,18 @@ static bool walk(tf_run *run, const tf_configuration *c, bool far, bool *done, t
         *done = tf_safe_close(&w, &found);
         return *done;
     }
-    if (!tf_safe_of(run, &w.wanted, &w.safe))
+    tf_signature signature;
+    const bool stays = find_stay(&w, &signature);
+    if (!stays && !tf_safe_of(run, &w.wanted, &w.safe))
         return false;
-    if (!take_safe(&w))
+    if (!stays && !take_safe(&w))
         return true; /* no row to be had: the plain walk does without */
     if (!tf_safe_outcomes(&w, &found))
         return run->call.status == TOKFSM_OK;
-    if (!walk_stay(&w) || !walk_long(&w))
+    if (!stays && (!walk_stay(&w) || !walk_long(&w)))
         return false;
+    if (!stays && run->m->kept == NULL)
+        tf_cache_keep(run->m, &signature, 0, false, edits);
     if (far && !tf_content_far(run->m, c)) /* states were made that lie farther */
         return true;
     remember(&w, &found);

@@ -389,6 +389,7 @@ tokfsm_status tf_build_edge(tf_build *b, const tf_kind *kind, uint32_t index, co
         return status;
     made->obligation = obligation;
     made->admits = admits;
+    made->index = index;
     *edge = made;
     atomic_store_explicit(&kind->edges[index], *edge, memory_order_release);
     return TOKFSM_OK;

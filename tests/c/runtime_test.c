@@ -253,7 +253,8 @@ static void mutate(file *f)
     uint32_t n_times = 1 + random_below(3);
     for (uint32_t i = 0; i < n_times; i++) {
         uint32_t kind = random_below(100);
-        uint32_t id = kind < 70 ? TF_S_MACHINE : kind < 74 ? TF_S_TEXT : kind < 76 ? TF_S_STOP_IDS : TF_S_PACK;
+        uint32_t id = kind < 50 ? TF_S_MACHINE : kind < 70 ? TF_S_MASKS : kind < 74 ? TF_S_TEXT
+                      : kind < 76 ? TF_S_STOP_IDS : TF_S_PACK;
         uint8_t *entry = entry_of(f, id);
         if (kind >= 92) {
             resize(f);

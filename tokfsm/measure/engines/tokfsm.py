@@ -1,7 +1,9 @@
-"""tokfsm, lazy (``Adapter``) and explored ahead of time (``Ahead``)."""
+"""tokfsm, lazy (``Adapter``), and as an artifact that is saved and opened again (``Ahead``)."""
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,7 +38,13 @@ class Adapter:
 
 
 class Ahead(Adapter):
+    """Compiling is all of it: explore, save into a file, load."""
+
+    def __init__(self, options: Options) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        self._path = Path(self._folder.name) / "schema.tokfsm"
+        super().__init__(options)
+
     def compile(self, text: str) -> Any:
-        automaton = super().compile(text)
-        automaton.precompile()
-        return automaton
+        super().compile(text).save(self._path, embed_pack=False)
+        return tokfsm.load(self._path, self._vocab)
