@@ -27,6 +27,7 @@ import pytest
 import tokfsm
 from schemas import COUNTED, RICH, TINY, Probe, SchemaMaker, make_options, make_tokens
 from tokfsm import _core
+from tokfsm._matcher import start_matcher
 
 N_MUTATIONS = int(os.environ.get("TOKFSM_ARTIFACT_MUTATIONS", "4000"))
 HEADER, ENTRY, ALIGN = 256, 24, 64
@@ -260,7 +261,7 @@ def test_sections_in_disorder(vocab: tokfsm.Vocabulary) -> None:
 def walk(automaton: Any, rng: random.Random, n_steps: int = 12) -> None:
     """Everything a matcher has, at random; wrong masks are allowed, and nothing else."""
     try:
-        matcher = automaton.matcher(None, rng.choice((None, 3)))
+        matcher = start_matcher(automaton, None, rng.choice((None, 3)))
     except ValueError:
         return
     bitmask = tokfsm.allocate_token_bitmask(1, automaton.vocab_size)
@@ -586,6 +587,6 @@ def test_many_stop_tokens_are_quick() -> None:
     vocab = tokfsm.Vocabulary.from_bytes([*[b"x%d" % i for i in range(n)], *BYTES], stop_token_ids=range(n))
     automaton = _core.Automaton.open(tokfsm.compile(True, vocab).to_bytes(), None, None)
     assert automaton.stop_token_ids == tuple(range(n))
-    probe = Probe(automaton, automaton.matcher(None, None))
+    probe = Probe(automaton, start_matcher(automaton, None, None))
     assert probe.matcher.accept_token(n + ord("1"))
     assert set(range(n)) <= probe.mask()

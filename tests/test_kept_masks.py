@@ -18,6 +18,7 @@ import tokfsm
 from schemas import COUNTED, RICH, TINY, Probe, SchemaMaker, make_options, make_tokens
 from test_artifact import MASKS, PACK, put_together, refused, sections_of, walk
 from tokfsm import _core
+from tokfsm._matcher import start_matcher
 
 LETTERS = [bytes([b]) for b in range(256)]
 TOKENS: list[bytes | None] = [*LETTERS, b'{"', b'":', b'"}', b'",', b' "', b"ab", b"na", b"name", b"12", b"true",
@@ -58,7 +59,7 @@ def compare(rng: random.Random, automata: list[Any], n_walks: int, n_steps: int)
     """Random walks on all of them at once; how many masks were compared."""
     compared = 0
     for _ in range(n_walks):
-        matchers = [a.matcher(None, None) for a in automata]
+        matchers = [start_matcher(a, None, None) for a in automata]
         for _ in range(n_steps):
             masks = [Probe(a, m).mask() for a, m in zip(automata, matchers, strict=True)]
             assert all(mask == masks[0] for mask in masks[1:])
@@ -107,7 +108,7 @@ def test_masks_are_used_and_only_masks(vocab: tokfsm.Vocabulary) -> None:
     """With the masks of another schema the masks are wrong, and what is accepted is not."""
     one, other = (tokfsm.compile({"const": text}, vocab).to_bytes() for text in ("aa", "bb"))
     mixed = _core.Automaton.open(put_together(one, {**sections_of(one), MASKS: sections_of(other)[MASKS]}), None, None)
-    matcher = mixed.matcher(None, None)
+    matcher = start_matcher(mixed, None, None)
     assert matcher.accept_token(ord('"'))
     assert Probe(mixed, matcher).mask() == {ord("b")}
     assert not matcher.accept_token(ord("b")) and matcher.accept_token(ord("a"))

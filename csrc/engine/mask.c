@@ -147,12 +147,12 @@ static bool mask_content(tf_run *run, const tf_configuration *c, tf_edits *edits
 /*
  * Names that are none of the declared ones, kept by themselves: they do not depend on which of
  * those are there, for these are spelled in one way, and the walk along them sees to what closes
- * one.
+ * one. Where items are compared what comes is searched for, and all names are.
  */
 static bool others_apart(const tf_configuration *c)
 {
     return c->top->kind->names_apart && c->top->emitted == NULL && c->top->kind->n_names > 0 &&
-           (c->mode == TF_AT_NAME || c->literal == TF_ON);
+           !c->top->collects && (c->mode == TF_AT_NAME || c->literal == TF_ON);
 }
 
 static bool mask_other_names(tf_run *run, const tf_configuration *c, bool is_free, tf_edits *edits)

@@ -259,7 +259,7 @@ bool tf_walk_name_parts(tf_run *run, const tf_configuration *c, int beside, bool
         return true;
     const tf_kind *kind = c->top->kind;
     if (c->literal != TF_ON || c->pos != 0 || c->high != kind->n_names ||
-        kind->n_names < FEW_NAMES || c->top->emitted != NULL ||
+        kind->n_names < FEW_NAMES || c->top->emitted != NULL || c->top->collects ||
         kind->names.literals[0].n_spelled == 0 || !tf_names_wanting(c->top, ones, MOST_ONES, &n_ones))
         return true;
     tf_signature_of_others(run->m, c, &signature);

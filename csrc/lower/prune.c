@@ -53,7 +53,7 @@ static tokfsm_status count_names(expansion *e, uint64_t *n)
    *known is false, and nothing is concluded from them. */
 static tokfsm_status other_names(expansion *e, tf_oset **oset, bool *known)
 {
-    static const tf_name_class all_names = {NULL, UINT64_MAX};
+    static const tf_name_class all_names = {NULL, UINT64_MAX, false};
     static const tf_name_classes one_class = {.n = 1, .items = &all_names};
     tf_build *b = e->b;
     *known = true;
