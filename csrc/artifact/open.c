@@ -6,6 +6,7 @@
 #include "../engine/kept_masks.h"
 #include "../engine/name_lists.h"
 #include "../engine/options.h"
+#include "../engine/unique.h"
 #include "format.h"
 
 typedef struct frozen {
@@ -221,7 +222,7 @@ tokfsm_status tokfsm_automaton_open(const uint8_t *bytes, size_t n_bytes, tokfsm
         f->machine.names_begun = made->pack->traces->facts.names_begun;
         status = read_all(bytes, &s, made, f, err);
         if (status == TOKFSM_OK && f->machine.unique != TF_UNIQUE_NEVER &&
-            !tf_cache_pairs(&f->machine, &f->arena))
+            !tf_unique_pairs(&f->machine, &f->arena))
             status = tf_fail(err, TOKFSM_E_NOMEM, "no memory for an artifact");
     }
     if (status != TOKFSM_OK)

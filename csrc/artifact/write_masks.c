@@ -10,6 +10,7 @@
 #include "../engine/kept_masks.h"
 #include "../engine/name_lists.h"
 #include "../engine/tour.h"
+#include "../engine/unique.h"
 #include "put.h"
 
 enum {
@@ -396,7 +397,7 @@ tokfsm_status tf_write_masks(buffer *out, const tokfsm_automaton *automaton, con
     tf_arena_init(&arena, &m.allocator);
     tokfsm_status status = tf_machine_read(&m, machine->bytes, machine->n, text->bytes, text->n,
                                            &arena, &statistics, err);
-    if (status == TOKFSM_OK && m.unique != TF_UNIQUE_NEVER && !tf_cache_pairs(&m, &arena))
+    if (status == TOKFSM_OK && m.unique != TF_UNIQUE_NEVER && !tf_unique_pairs(&m, &arena))
         status = tf_fail(err, TOKFSM_E_NOMEM, "no memory for an artifact");
     size_t room = ROOM + ROOM_A_BYTE * machine->n;
     if (room > MOST_ROOM)

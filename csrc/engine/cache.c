@@ -577,30 +577,3 @@ void tf_cache_count(const tf_machine *m, uint64_t *n_masks, uint64_t *n_bytes)
     *n_masks = cache == NULL ? 0 : atomic_load(&cache->n_masks);
     *n_bytes = cache == NULL ? 0 : atomic_load(&cache->n_bytes) + sizeof *cache;
 }
-
-bool tf_cache_pairs(tf_machine *m, tf_arena *arena)
-{
-    const tf_trie *quote = &m->pack->quote;
-    uint32_t n_ids = quote->n_nodes == 0 ? 0 : quote->first[quote->n_nodes];
-    uint32_t *pairs = tf_arena_zero(arena, m->pack->n_words * sizeof *pairs);
-    uint32_t *whole = tf_arena_zero(arena, m->pack->n_words * sizeof *whole);
-    if (pairs == NULL || whole == NULL)
-        return false;
-    for (uint32_t i = 0; i < n_ids; i++) {
-        uint32_t n, at = 0;
-        const uint8_t *bytes = tf_pack_token(m->pack, quote->ids[i], &n);
-        while (at < n && bytes[at] != '"')
-            at++;
-        while (at < n && bytes[at] != ',')
-            at++;
-        for (at++; at < n && (bytes[at] == ' ' || (bytes[at] >= '\t' && bytes[at] <= '\r')); at++)
-            ;
-        if (at < n)
-            tf_set(pairs, quote->ids[i]);
-        if (at < n && (bytes[at] != '"' || memchr(bytes + at + 1, '"', n - at - 1) != NULL))
-            tf_set(whole, quote->ids[i]);
-    }
-    m->pairs = pairs;
-    m->whole_pairs = whole;
-    return true;
-}

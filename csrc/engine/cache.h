@@ -63,7 +63,5 @@ typedef struct tf_cached {
 const tf_cached *tf_cache_list(const tf_machine *m, tf_arena *arena, uint32_t *n);
 /* Masks kept, and the memory that they take. */
 void tf_cache_count(const tf_machine *m, uint64_t *n_masks, uint64_t *n_bytes);
-/* Make m->pairs and m->whole_pairs; false: no memory. */
-bool tf_cache_pairs(tf_machine *m, tf_arena *arena);
 
 #endif

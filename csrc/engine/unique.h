@@ -90,5 +90,7 @@ bool tf_match_lists(tf_run *run, const tf_item_list *lists, uint32_t n, const tf
 /* Whether the items that alternative a still must have can all differ from each other and from
    those that are there. */
 bool tf_match_items(tf_run *run, const tf_frame *frame, uint32_t a);
+/* Make m->pairs and m->whole_pairs; false: no memory. */
+bool tf_unique_pairs(tf_machine *m, tf_arena *arena);
 
 #endif

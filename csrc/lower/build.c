@@ -9,6 +9,7 @@
 #include "../engine/cache.h"
 #include "../engine/distances.h"
 #include "../engine/name_lists.h"
+#include "../engine/unique.h"
 
 
 void *tf_take(tf_build *b, size_t n_bytes, tokfsm_status *status)
@@ -293,7 +294,7 @@ static tokfsm_status begin(tf_build *b, const uint8_t *schema, size_t n_bytes,
     find_char_costs(b);
     m->bytes_complete = bytes_complete(b);
     m->unique = tf_unique_mode(&b->ir);
-    if (m->unique != TF_UNIQUE_NEVER && !tf_cache_pairs(m, &b->arena))
+    if (m->unique != TF_UNIQUE_NEVER && !tf_unique_pairs(m, &b->arena))
         return tf_fail(b->err, TOKFSM_E_NOMEM, "no memory while compiling");
     TF_TRY(make_root(b));
     bool may_refuse = b->ir.negates || m->unique == TF_UNIQUE_PLANNED || tf_unique_beside_counts(&b->ir);
