@@ -273,7 +273,7 @@ def test_all_that_patterns_are_refused_for(pattern: str) -> None:
         assert one.pointer.startswith(pointer) and one == (
             refusal.value.pointer,
             refusal.value.keyword,
-            str(refusal.value),
+            refusal.value.message,
         )
 
 

@@ -404,7 +404,8 @@ tokfsm_status tf_write_masks(buffer *out, const tokfsm_automaton *automaton, con
         room = MOST_ROOM;
     if (status == TOKFSM_OK)
         status = tf_tour(&m, TOUR * room, cancel, err); /* much is equal, and written once */
-    if (status == TOKFSM_OK && !put_masks(out, &m, room, &arena))
+    if (status == TOKFSM_OK && (atomic_load_explicit(&m.masks_lost, memory_order_relaxed) != 0 ||
+                                !put_masks(out, &m, room, &arena)))
         status = tf_fail(err, TOKFSM_E_NOMEM, "no memory for an artifact");
     tf_cache_free(&m, &m.allocator);
     tf_distances_free(&m, &m.allocator);

@@ -469,8 +469,10 @@ static tf_cache *cache_of(tf_machine *m, const tokfsm_allocator *a)
     if (cache != NULL)
         return cache;
     tf_cache *fresh = tf_allocate(a, sizeof *fresh);
-    if (fresh == NULL)
+    if (fresh == NULL) {
+        atomic_store_explicit(&m->masks_lost, 1, memory_order_relaxed);
         return NULL;
+    }
     memset(fresh, 0, sizeof *fresh);
     if (atomic_compare_exchange_strong_explicit(&m->cache, &cache, fresh, memory_order_acq_rel,
                                                 memory_order_acquire))
@@ -487,8 +489,10 @@ void *tf_cache_block(tf_machine *m, size_t n_bytes)
                              m->limits.automaton_bytes)
         return NULL;
     block *made = tf_allocate(a, sizeof *made + n_bytes);
-    if (made == NULL)
+    if (made == NULL) {
+        atomic_store_explicit(&m->masks_lost, 1, memory_order_relaxed);
         return NULL;
+    }
     made->next = atomic_load_explicit(&cache->blocks, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&cache->blocks, &made->next, made,
                                                   memory_order_release, memory_order_relaxed))
@@ -524,8 +528,10 @@ void tf_cache_keep(tf_machine *m, const tf_signature *s, uint64_t most, bool as_
         m->limits.automaton_bytes)
         return;
     entry *e = tf_allocate(a, n_bytes);
-    if (e == NULL)
+    if (e == NULL) {
+        atomic_store_explicit(&m->masks_lost, 1, memory_order_relaxed);
         return;
+    }
     e->hash = s->hash;
     e->n_words = s->n;
     e->outer = s->outer;

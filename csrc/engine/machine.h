@@ -312,6 +312,7 @@ struct tf_machine {
     atomic_uint lock;        /* serialises the hooks */
     tokfsm_allocator allocator;
     _Atomic(struct tf_cache *) cache; /* masks kept: cache.h */
+    atomic_uint masks_lost;  /* 1: there was no memory to keep one, or a part of it */
     const struct tf_kept *kept; /* masks that came with an artifact: kept_masks.h; NULL: none */
     _Atomic(struct tf_distances *) distances; /* distances.h */
     _Atomic(struct tf_name_lists *) name_lists; /* name_lists.h */

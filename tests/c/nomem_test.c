@@ -353,7 +353,7 @@ static void test_memory(void)
         record r;
         make_record(&SCENES[i], pack, i + 1, &r);
         for (int ahead = 0; ahead < (SCENES[i].lazy ? 1 : 2); ahead++)
-            for (unsigned long n = 1, total = 1; n <= total; n += SCENES[i].lazy ? 1 + n / 8 : 1) {
+            for (unsigned long n = 1, total = 1; n <= total; n += 1 + n / (SCENES[i].lazy ? 8 : 64)) {
                 for (int for_good = 0; for_good < 2; for_good++) {
                     meter one = {0, n, for_good, 0, 0};
                     snprintf(where, sizeof where, "scene %u, ahead %d, allocation %lu%s", i, ahead, n,
