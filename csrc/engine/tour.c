@@ -60,6 +60,12 @@ static bool look(tour *t, const tf_configuration *c)
     return fresh;
 }
 
+static void no_memory(tour *t)
+{
+    if (t->run.call.status == TOKFSM_OK)
+        t->run.call.status = tf_fail(t->run.call.err, TOKFSM_E_NOMEM, "no memory for an artifact");
+}
+
 static bool feed(tour *t, tf_configuration *c, uint8_t byte) { return tf_step(&t->run, c, byte); }
 
 /* White space that an exact layout demands before what comes next, with a look behind it. */
@@ -146,8 +152,10 @@ static void tour_content(tour *t, const tf_configuration *open)
     else
         most = FEW_CONTENTS;
     tf_configuration *queue = tf_arena_take(t->run.arena, (most + 1) * sizeof *queue);
-    if (queue == NULL)
+    if (queue == NULL) {
+        no_memory(t);
         return;
+    }
     uint32_t n = 0;
     queue[n++] = *open;
     for (uint32_t i = 0; i < n && goes_on(t); i++) {
@@ -202,8 +210,10 @@ static void tour_number(tour *t, const tf_configuration *before)
 {
     static const char bytes[] = "-0123456789.e+";
     tf_configuration *queue = tf_arena_take(t->run.arena, (MOST_NUMBERS + 1) * sizeof *queue);
-    if (queue == NULL)
+    if (queue == NULL) {
+        no_memory(t);
         return;
+    }
     uint32_t n = 0;
     queue[n++] = *before;
     for (uint32_t i = 0; i < n && goes_on(t); i++) {
