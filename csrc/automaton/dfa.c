@@ -200,7 +200,7 @@ tokfsm_status tf_dfa_of_pattern(tf_dfa **dfa, const char *text, size_t n,
 
 /* ---- states between characters ---- */
 
-/* Accepts: known only after expansion, so a state is made with its derivatives. */
+/* Derivatives wait until somebody steps: of what a step leads to, most is never stepped from. */
 tokfsm_status tf_dfa_state_of(tf_dfa *dfa, tf_formula f, tf_budget *budget, uint32_t *state,
                               tokfsm_error *err)
 {
@@ -218,13 +218,15 @@ tokfsm_status tf_dfa_state_of(tf_dfa *dfa, tf_formula f, tf_budget *budget, uint
     tf_node *node = TF_NODE(dfa, f);
     bool live;
     if (node->state == 0) {
-        const tf_formula *row;
+        bool loop;
+        const tf_formula *row = NULL;
         TF_TRY(tf_formula_live(dfa, f, budget, &live, err));
         if (!live)
             return TOKFSM_OK;
-        TF_TRY(tf_formula_expand(dfa, f, budget, &row, err));
-        uint32_t flags = tf_formula_accepts(dfa, f) ? TF_STATE_ACCEPTS : 0;
-        bool loop = flags != 0;
+        TF_TRY(tf_formula_accepts(dfa, f, budget, &loop, err));
+        uint32_t flags = loop ? TF_STATE_ACCEPTS : 0;
+        if (loop)
+            TF_TRY(tf_formula_expand(dfa, f, budget, &row, err));
         for (uint32_t k = 0; k < dfa->classes.n && loop; k++)
             loop = row[k] == f || row[k] == TF_TRUE;
         if (loop)

@@ -122,8 +122,9 @@ tokfsm_status tf_formula_if(tf_dfa *dfa, tf_formula a, tf_formula b, tf_formula 
 /* Derivatives by every class, and with them those of all parts. *row borrowed. */
 tokfsm_status tf_formula_expand(tf_dfa *dfa, tf_formula f, tf_budget *budget,
                                 const tf_formula **row, tokfsm_error *err);
-/* Is the empty text accepted? f is expanded. */
-bool tf_formula_accepts(const tf_dfa *dfa, tf_formula f);
+/* Is the empty text accepted? */
+tokfsm_status tf_formula_accepts(tf_dfa *dfa, tf_formula f, tf_budget *budget, bool *accepts,
+                                 tokfsm_error *err);
 /* A single atom, not negated? */
 static inline bool tf_formula_is_atom(const tf_node *node)
 {

@@ -133,13 +133,16 @@ tokfsm_status tf_formula_expand(tf_dfa *dfa, tf_formula f, tf_budget *budget,
     return TOKFSM_OK;
 }
 
-bool tf_formula_accepts(const tf_dfa *dfa, tf_formula f)
+tokfsm_status tf_formula_accepts(tf_dfa *dfa, tf_formula f, tf_budget *budget, bool *accepts,
+                                 tokfsm_error *err)
 {
     while (f >= 2) {
         const tf_node *node = TF_NODE(dfa, f);
+        TF_TRY(tf_atoms_expand(dfa, node->atom, budget, err));
         f = TF_ATOM(dfa, node->atom)->accepts ? node->high : node->low;
     }
-    return f == TF_TRUE;
+    *accepts = f == TF_TRUE;
+    return TOKFSM_OK;
 }
 
 /* ---- searches: breadth first, with parents, so that a find settles its whole path ---- */
@@ -222,7 +225,8 @@ static tokfsm_status search(tf_dfa *dfa, tf_formula f, bool universality, tf_bud
         const tf_formula *row, at = dfa->queue.items[i];
         TF_TRY(tf_spend(budget, err));
         TF_TRY(tf_formula_expand(dfa, at, budget, &row, err));
-        *found = tf_formula_accepts(dfa, at) != universality;
+        TF_TRY(tf_formula_accepts(dfa, at, budget, found, err));
+        *found = *found != universality;
         for (uint32_t k = 0; k < dfa->classes.n && !*found; k++) {
             if (row[k] >= 2 && TF_NODE(dfa, row[k])->seen == dfa->search)
                 continue;

@@ -14,9 +14,8 @@ static unsigned process_id(void) { return (unsigned)getpid(); }
 static void give_way(void) { sched_yield(); }
 #endif
 
-int tf_lock(atomic_uint *lock)
+static int lock_as(atomic_uint *lock, unsigned mine)
 {
-    unsigned mine = process_id();
     for (;;) {
         unsigned holder = 0;
         if (atomic_compare_exchange_weak_explicit(lock, &holder, mine, memory_order_acquire,
@@ -28,6 +27,14 @@ int tf_lock(atomic_uint *lock)
             return 1;
         give_way();
     }
+}
+
+int tf_lock(atomic_uint *lock) { return lock_as(lock, process_id()); }
+
+int tf_lock_within(atomic_uint *lock, atomic_uint *outer)
+{
+    unsigned holder = atomic_load_explicit(outer, memory_order_relaxed);
+    return lock_as(lock, holder != 0 ? holder : process_id());
 }
 
 void tf_unlock(atomic_uint *lock) { atomic_store_explicit(lock, 0, memory_order_release); }

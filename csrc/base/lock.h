@@ -10,6 +10,9 @@
 
 /* 1: taken over from a process that is not this one. */
 int tf_lock(atomic_uint *lock);
+/* The same where the caller may hold `outer`: to ask for the process's id takes as long as many a
+   step under the lock does, and what is held says it. */
+int tf_lock_within(atomic_uint *lock, atomic_uint *outer);
 void tf_unlock(atomic_uint *lock);
 
 #endif

@@ -28,6 +28,7 @@ typedef struct tf_emitted {
     const tf_text *name; /* NULL: the empty name */
     uint32_t class;      /* of other names */
     uint8_t whole;       /* 1: some token can spell it or an earlier one whole: emitted.h */
+    uint8_t first[3];    /* bytes of it, 0 behind its end: most of the others are told by them */
 } tf_emitted;
 
 typedef struct tf_frame {

@@ -86,6 +86,12 @@ static bool spelled_so_far(const tf_configuration *c, uint8_t *bytes, uint32_t *
     return true;
 }
 
+/* By the bytes that are at hand: whether the name can begin so. */
+static bool may_begin(const tf_emitted *e, const uint8_t *start, uint32_t n)
+{
+    return memcmp(e->first, start, n < sizeof e->first ? n : sizeof e->first) == 0;
+}
+
 bool tf_emitted_ahead(const tf_machine *m, const tf_configuration *c)
 {
     const tf_spelled *before = &m->pack->traces->before;
@@ -98,6 +104,8 @@ bool tf_emitted_ahead(const tf_machine *m, const tf_configuration *c)
     for (const tf_emitted *e = c->top->emitted; e != NULL; e = e->previous) {
         uint32_t length = length_of(e->name);
         if (length < n || length - n > before->most)
+            continue;
+        if (!may_begin(e, start, n))
             continue;
         if (length > 0)
             tf_text_copy(e->name, whole);
@@ -140,6 +148,18 @@ bool tf_emitted_apart(const tf_machine *m, const tf_configuration *c)
            spelled_so_far(c, start, &n);
 }
 
+static bool no_memory(tf_run *run)
+{
+    run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a mask");
+    return false;
+}
+
+static bool clear(tf_run *run, uint32_t first, uint32_t end, tf_edits *edits)
+{
+    return tf_ids_add(&edits->cleared, run->arena, run->m->pack->all.ids + first, end - first) ||
+           no_memory(run);
+}
+
 /* Clear those of the tokens at and below a node that are not allowed. */
 static bool settle_below(tf_run *run, const tf_configuration *c, uint32_t node, uint32_t end,
                          tf_edits *edits)
@@ -149,13 +169,10 @@ static bool settle_below(tf_run *run, const tf_configuration *c, uint32_t node, 
         bool allowed = tf_is_allowed(run, c, trie->ids[i]);
         if (run->call.status != TOKFSM_OK)
             return false;
-        if (!allowed && !tf_ids_add(&edits->cleared, run->arena, &trie->ids[i], 1))
-            goto no_memory;
+        if (!allowed && !clear(run, i, i + 1, edits))
+            return false;
     }
     return true;
-no_memory:
-    run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a mask");
-    return false;
 }
 
 /* Tokens that go on with an escape of this byte; *any: those of any character are done. */
@@ -176,60 +193,84 @@ static bool settle_escapes(tf_run *run, const tf_configuration *c, uint32_t back
     return node == 0 || settle_below(run, c, node, trie->end[node], edits);
 }
 
-/* Tokens that come to an emitted name, or so near that no other one is left. *begun: those that
-   begin with \u are done, whatever the name. */
+/*
+ * Tokens that come to an emitted name, or so near that no other one is left: from byte `from` of the
+ * rest on, what is before was done with another name. *begun: those that begin with \u are done,
+ * whatever the name. nodes[0 .. from] are those of the trie on the way; then nodes[0 .. *n_known] are.
+ */
 static bool settle_name(tf_run *run, const tf_configuration *c, const uint8_t *rest, uint32_t n,
-                        bool *begun, tf_edits *edits)
+                        uint32_t from, uint32_t *nodes, uint32_t *n_known, bool *begun, tf_edits *edits)
 {
     const tf_content *content = c->top->kind->names.content;
     const tf_branches *branches = &run->m->pack->traces->all;
     const tf_trie *trie = &run->m->pack->all;
     bool counted = content != NULL && content->has_counts;
-    uint32_t node = 0;
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t backslash = tf_trie_child(branches, node, '\\');
+    for (uint32_t k = from; k < n; k++) {
+        *n_known = k;
+        uint32_t backslash = tf_trie_child(branches, nodes[k], '\\');
         bool any = k == 0 && *begun;
         if (backslash != 0 && !settle_escapes(run, c, backslash, rest[k], &any, edits))
             return false;
         *begun |= any && k == 0;
         if (rest[k] < ' ' || rest[k] == '"' || rest[k] == '\\')
             return true; /* not raw */
-        node = tf_trie_child(branches, node, rest[k]);
+        uint32_t node = tf_trie_child(branches, nodes[k], rest[k]);
         if (node == 0)
             return true;
+        nodes[k + 1] = node;
         if (counted && !settle_below(run, c, node, node + 1, edits))
             return false;
         if (!tf_run_spend(run))
             return false;
     }
-    uint32_t quote = tf_trie_child(branches, node, '"');
-    return quote == 0 || settle_below(run, c, quote, trie->end[quote], edits);
+    *n_known = n;
+    uint32_t quote = tf_trie_child(branches, nodes[n], '"');
+    /* The name is there: no token may close it, whatever follows. */
+    return quote == 0 || clear(run, trie->first[quote], trie->first[trie->end[quote]], edits);
+}
+
+/* Bytes in common from the start on. */
+static uint32_t in_common(const uint8_t *a, uint32_t n_a, const uint8_t *b, uint32_t n_b)
+{
+    uint32_t n = 0;
+    while (n < n_a && n < n_b && a[n] == b[n])
+        n++;
+    return n;
 }
 
 bool tf_emitted_settle(tf_run *run, const tf_configuration *c, tf_edits *edits)
 {
     uint8_t start[MOST_BYTES];
-    uint32_t n;
+    const uint8_t *done = NULL; /* what was settled last */
+    uint32_t n, n_done = 0, n_known = 0;
     bool begun = false;
     if (!spelled_so_far(c, start, &n))
         return true; /* tf_emitted_apart says so before */
+    uint32_t *nodes = tf_arena_take(run->arena, ((size_t)run->m->pack->all.depth + 2) * sizeof *nodes);
+    if (nodes == NULL)
+        return no_memory(run);
+    nodes[0] = 0;
     for (const tf_emitted *e = c->top->emitted; e != NULL; e = e->previous) {
         uint32_t length = length_of(e->name);
-        if (length < n)
+        if (length < n || !may_begin(e, start, n))
             continue;
         tf_arena_mark mark = tf_arena_here(run->arena);
         uint8_t *whole = tf_arena_take(run->arena, length);
-        if (whole == NULL) {
-            run->call.status = tf_fail(run->call.err, TOKFSM_E_NOMEM, "no memory for a mask");
-            return false;
-        }
+        if (whole == NULL)
+            return no_memory(run);
         if (length > 0)
             tf_text_copy(e->name, whole);
-        bool begins = n == 0 || memcmp(whole, start, n) == 0;
-        if (!begins)
+        if (n > 0 && memcmp(whole, start, n) != 0) {
             tf_arena_back(run->arena, mark);
-        else if (!settle_name(run, c, whole + n, length - n, &begun, edits))
+            continue;
+        }
+        uint32_t common = in_common(whole + n, length - n, done, n_done);
+        if (common > n_known)
+            continue; /* no token goes on so far */
+        if (!settle_name(run, c, whole + n, length - n, common, nodes, &n_known, &begun, edits))
             return false;
+        done = whole + n;
+        n_done = length - n;
     }
     return true;
 }

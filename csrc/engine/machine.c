@@ -17,6 +17,12 @@ void tf_machine_lock(tf_machine *m)
         m->hooks->recover(m);
 }
 
+void tf_machine_lock_within(tf_machine *m, tf_machine *outer)
+{
+    if (tf_lock_within(&m->lock, &outer->lock))
+        m->hooks->recover(m);
+}
+
 void tf_machine_unlock(tf_machine *m) { tf_unlock(&m->lock); }
 
 #define READ(field) atomic_load_explicit(&(field), memory_order_acquire)

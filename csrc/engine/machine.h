@@ -79,6 +79,7 @@ typedef struct tf_content {
     uint8_t has_counts;  /* and how many strings that is, or at least that */
     uint32_t id;         /* artifacts */
     atomic_ullong farthest; /* the greatest `shortest` of the lengths of a state made so far */
+    atomic_bool rehearsed;  /* lower/rehearse.c has been through it */
     const tf_content_state *start;
     struct tf_machine *owner; /* that makes the states of one that machines share; else NULL */
     const void *build; /* compile half */
@@ -325,6 +326,8 @@ struct tf_machine {
 
 /* The lock round the hooks. */
 void tf_machine_lock(tf_machine *m);
+/* From within the lock of `outer`, or while that is being compiled. */
+void tf_machine_lock_within(tf_machine *m, tf_machine *outer);
 void tf_machine_unlock(tf_machine *m);
 /* Parts, made on first use. NULL only with call->status set. */
 const tf_strings *tf_value_strings(tf_machine *m, const tf_value *value, tf_call *call);

@@ -165,7 +165,8 @@ static bool close_name(tf_run *run, tf_configuration *c)
             return false;
         }
         bool whole = (emitted != NULL && emitted->whole) || tf_name_whole(run, &kind->names, class, c->text);
-        *fresh = (tf_emitted){emitted, c->text, class, whole};
+        *fresh = (tf_emitted){emitted, c->text, class, whole, {0}};
+        tf_text_first(c->text, fresh->first, sizeof fresh->first);
         emitted = fresh;
         name = kind->n_names + class;
     }

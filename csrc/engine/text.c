@@ -144,6 +144,16 @@ void tf_text_copy(const tf_text *text, uint8_t *out)
         memcpy(out + text->length - text->n, chunk(text), text->n);
 }
 
+void tf_text_first(const tf_text *text, uint8_t *out, uint32_t n)
+{
+    memset(out, 0, n);
+    for (; text != NULL; text = text->previous) {
+        uint32_t at = text->length - text->n;
+        if (at < n)
+            memcpy(out + at, chunk(text), text->n < n - at ? text->n : n - at);
+    }
+}
+
 bool tf_text_equal(const tf_text *a, const tf_text *b)
 {
     if (a == b)

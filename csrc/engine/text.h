@@ -24,6 +24,8 @@ bool tf_text_append(tf_run *run, const tf_text **text, const uint8_t *bytes, uin
                     bool borrowed);
 /* Copy the text, which is chained from its end, into `out` of text->length bytes. */
 void tf_text_copy(const tf_text *text, uint8_t *out);
+/* Its first n bytes, and 0 behind its end. */
+void tf_text_first(const tf_text *text, uint8_t *out, uint32_t n);
 bool tf_text_equal(const tf_text *a, const tf_text *b);
 bool tf_text_begins(const tf_text *whole, const tf_text *start);
 /* Index of the literal whose text this is, or TF_NONE. */

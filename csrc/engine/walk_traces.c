@@ -34,6 +34,8 @@ typedef struct trace_walk {
     bool whole;             /* room enough for all but what stands below TF_MARK_LONG */
     bool any_close;         /* the span holds all tokens that close */
     bool by_ids;            /* no pieces: ids are looked at one by one later */
+    const tf_strings *starts_of;
+    uint64_t starts[4]; /* bytes that the literals of `starts_of` begin with, and the quote */
     level near[NEAR_LEVELS];
     level *levels;
     uint32_t n_levels;
@@ -82,8 +84,8 @@ static bool take(trace_walk *w, uint32_t first, uint32_t end, const tf_piece *pi
 
 static bool take_node(trace_walk *w, uint32_t node, bool whole)
 {
-    const tf_trie *trie = &w->traces->trie;
-    return take(w, trie->first[node], trie->first[node + 1], w->traces->piece[node], whole);
+    const tf_trace_node *at = &w->traces->nodes[node];
+    return at->first == at[1].first || take(w, at->first, at[1].first, w->traces->piece[node], whole);
 }
 
 static bool take_below(trace_walk *w, uint32_t mark, bool whole)
@@ -342,9 +344,24 @@ static bool leave_literal(trace_walk *w, uint32_t node, tf_configuration *next)
            no_memory(w->run);
 }
 
+/* Whether a declared name can begin with the byte, or end at once: of many names few bytes are. */
+static bool may_start(trace_walk *w, const tf_configuration *c, uint8_t byte)
+{
+    const tf_strings *names = c->at;
+    if (w->starts_of != names) {
+        w->starts_of = names;
+        memset(w->starts, 0, sizeof w->starts);
+        tf_word_set(w->starts, '"');
+        for (uint32_t i = 0; i < names->n_literals; i++)
+            if (names->literals[i].n_spelled > 0)
+                tf_word_set(w->starts, names->literals[i].spelled[0]);
+    }
+    return tf_word_bit(w->starts, byte);
+}
+
 static way visit(trace_walk *w, const level *here, uint32_t node, bool whole, level *next)
 {
-    uint8_t byte = w->traces->trie.byte[node];
+    const uint8_t byte = (uint8_t)w->traces->nodes[node].byte;
     tf_run *run = w->run;
     if (byte <= TF_MARK_DIGITS) {
         way found = visit_mark(w, here, node, whole);
@@ -354,7 +371,8 @@ static way visit(trace_walk *w, const level *here, uint32_t node, bool whole, le
         }
         return found;
     }
-    if (!tf_glance(&here->c, here->literals, byte))
+    if (!tf_glance(&here->c, here->literals, byte) ||
+        (here->c.literals_only && here->c.mode == TF_IN_NAME && here->c.pos == 0 && !may_start(w, &here->c, byte)))
         return OVER;
     next->c = here->c;
     next->c.closed_literal = 0;
@@ -375,26 +393,27 @@ static way visit(trace_walk *w, const level *here, uint32_t node, bool whole, le
 
 static bool walk_subtree(trace_walk *w, const tf_configuration *c, uint32_t root, bool whole)
 {
-    const tf_trie *trie = &w->traces->trie;
+    const tf_trace_node *nodes = w->traces->nodes;
+    const uint32_t stop = nodes[root].end;
     uint32_t depth = 0, node = root + 1;
     w->levels[0].c = *c;
-    w->levels[0].end = trie->end[root];
+    w->levels[0].end = stop;
     w->levels[0].literals = false;
-    while (node < trie->end[root]) {
+    while (node < stop) {
         while (node >= w->levels[depth].end)
             depth--;
         if (depth + 1 == w->n_levels && !go_deeper(w))
             return false;
-        if (root == 0 && trie->byte[node] == TF_MARK_LONG) {
-            node = trie->end[node]; /* by itself: walk_subtree of it */
+        if (root == 0 && nodes[node].byte == TF_MARK_LONG) {
+            node = nodes[node].end; /* by itself: walk_subtree of it */
             continue;
         }
         level *next = &w->levels[depth + 1];
         switch (visit(w, &w->levels[depth], node, whole, next)) {
         case FAILED: return false;
-        case OVER: node = trie->end[node]; break;
+        case OVER: node = nodes[node].end; break;
         case BELOW:
-            next->end = trie->end[node];
+            next->end = nodes[node].end;
             depth++;
             node++;
             break;
@@ -427,6 +446,7 @@ bool tf_walk_traces(tf_run *run, int which, const tf_configuration *c, const tf_
         w.lead = c->n < most ? most - (uint32_t)c->n : 0;
     w.whole = w.lead >= TF_SHORT_RUN && w.longest >= TF_SHORT_RUN;
     w.by_ids = run->m->unique != TF_UNIQUE_NEVER;
+    w.starts_of = NULL;
     w.levels = w.near;
     w.n_levels = NEAR_LEVELS;
     uint32_t mark = w.traces->trie.root[TF_MARK_LONG];

@@ -149,16 +149,25 @@ static bool is_stop(const tf_build *b, uint32_t id)
     return tf_stop_ids_have(b->stop_ids, b->n_stop_ids, id);
 }
 
-/* The bytes that are tokens by themselves, stop tokens left out. */
+/* The bytes that are tokens by themselves, stop tokens left out: mostly those that the pack knows. */
 static void find_bytes(tf_build *b)
 {
-    const tf_trie *all = &b->machine.pack->all;
-    for (uint32_t byte = 0; all->n_nodes > 0 && byte < 256; byte++) {
-        uint32_t node = all->root[byte];
-        for (uint32_t i = node == 0 ? 0 : all->first[node];
-             node != 0 && i < all->first[node + 1]; i++)
-            if (!is_stop(b, all->ids[i]))
-                b->machine.byte_set[byte >> 6] |= (uint64_t)1 << (byte & 63u);
+    const tokfsm_pack *pack = b->machine.pack;
+    const tf_trie *all = &pack->all;
+    memcpy(b->machine.byte_set, pack->traces->facts.byte_set, sizeof b->machine.byte_set);
+    for (size_t k = 0; k < b->n_stop_ids; k++) {
+        uint32_t n;
+        if (b->stop_ids[k] >= pack->vocab_size)
+            continue;
+        const uint8_t *bytes = tf_pack_token(pack, b->stop_ids[k], &n);
+        uint32_t node = n == 1 ? all->root[bytes[0]] : 0;
+        if (node == 0)
+            continue;
+        bool others = false;
+        for (uint32_t i = all->first[node]; i < all->first[node + 1]; i++)
+            others |= !is_stop(b, all->ids[i]);
+        if (!others)
+            b->machine.byte_set[bytes[0] >> 6] &= ~((uint64_t)1 << (bytes[0] & 63u));
     }
 }
 

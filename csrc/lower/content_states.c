@@ -241,7 +241,7 @@ static tf_build *enter(tf_build *b, const tf_content *content)
     tf_build *owner = tf_build_of(tf_content_maker(&b->machine, content));
     if (owner == b)
         return b;
-    tf_machine_lock(&owner->machine);
+    tf_machine_lock_within(&owner->machine, &b->machine);
     owner->budget = b->budget;
     owner->err = b->err;
     return owner;
@@ -254,6 +254,22 @@ static void leave(const tf_build *b, tf_build *owner)
     owner->budget = NULL;
     owner->err = NULL;
     tf_machine_unlock(&owner->machine);
+}
+
+/*
+ * What the one step has found out of the other classes: those that lead to the same state and those
+ * that lead nowhere. Who asks for one class mostly goes on with the others, and each has its lock.
+ */
+static void note_others(const tf_content_build *c, tf_content_state *state, tf_dfa_state_id to,
+                        const tf_content_state *next)
+{
+    const tf_dfa_state_id from = c->states.items[state->id]->tuple[0];
+    for (uint32_t class = 0; class < c->content.n_classes; class++) {
+        tf_dfa_state_id id = tf_dfa_peek(c->spec.set->dfa, from, c->content.class_byte[class]);
+        if (id == to || id == TF_DFA_DEAD)
+            atomic_store_explicit(&state->next[class], id == to ? next : &tf_content_dead,
+                                  memory_order_release);
+    }
 }
 
 static tokfsm_status content_next(tf_build *b, tf_content_state *state, uint32_t class,
@@ -275,10 +291,13 @@ static tokfsm_status content_next(tf_build *b, tf_content_state *state, uint32_t
                              c->content.class_byte[class], b->budget, &tuple[i], b->err);
     if (status == TOKFSM_OK)
         status = intern_state(b, c, tuple, state->id, class, next);
+    if (status == TOKFSM_OK) {
+        atomic_store_explicit(&state->next[class], *next, memory_order_release);
+        if (c->spec.n == 1)
+            note_others(c, state, tuple[0], *next);
+    }
     if (tuple != small)
         tf_release(&b->arena.allocator, tuple);
-    if (status == TOKFSM_OK)
-        atomic_store_explicit(&state->next[class], *next, memory_order_release);
     return status;
 }
 

@@ -5,9 +5,11 @@
 
 enum {
     UNITS = 80000,       /* of work in all */
+    CONTENT_UNITS = 24000, /* ... inside strings with content */
+    MOST_CHARS = 40,     /* of a text by which a content is explored */
     NEAR_NAMES = 4,
     MOST_NAMES = 128,    /* of an object */
-    MOST_LITERALS = 16,  /* of an enumeration */
+    MOST_LITERALS = 4,   /* of an enumeration: one of them is what is written */
     MOST_PLACES = 256,   /* containers that wait */
     MOST_VISITS = 2,     /* of one position's containers */
     MOST_ALTERNATIVES = 4
@@ -21,6 +23,7 @@ typedef struct rehearsal {
     tf_configuration *places; /* [MOST_PLACES], where a container can begin */
     uint8_t *visits;          /* [n_visits], by the position's id */
     uint32_t n_visits;
+    tf_budget content;
 } rehearsal;
 
 /* Whether there is something left to spend. */
@@ -83,12 +86,95 @@ static bool spell(rehearsal *r, tf_configuration *c, const tf_literal *literal)
     return goes_on(r);
 }
 
-/* Inside a string or name with content: its start, and the place behind a character. */
+/* ---- contents ---- */
+
+/* What strings of patterns and formats mostly look like; a pattern takes as much of it as it can. */
+static const char *const typical_texts[] = {
+    "2024-05-17T10:30:25Z", "john.doe@example.com", "https://www.example.com/path/page?q=1#top",
+    "192.168.10.20", "123e4567-e89b-12d3-a456-426614174000", "my-name_1", "1.2.10", "14:45:10Z",
+    "2023-11-08T12:00:00.5+01:00", "2001:db8::8a2e:370:7334", "2022-02-28T00:00:00",
+};
+/* ... and characters to go on with, those most likely first. */
+static const char typical_chars[] = "a1-:/.@_Z A+T";
+
+/*
+ * Whether what stays in a string was looked up at this place before, by whatever schema: such a
+ * look is most of the work of a mask.
+ */
+static bool is_known(const tf_configuration *c)
+{
+    tf_content_state *state = (tf_content_state *)(uintptr_t)c->content; /* an atomic is read */
+    return state == NULL || atomic_load_explicit(&state->stay, memory_order_relaxed) != NULL;
+}
+
+static void look_at_new(rehearsal *r, const tf_configuration *c)
+{
+    if (!is_known(c))
+        look(r, c);
+}
+
+/* Along a text, as far as the content takes it. */
+static void follow_text(rehearsal *r, const tf_configuration *open, const char *text)
+{
+    tf_configuration c = *open;
+    for (; *text != '\0' && goes_on(r) && feed_byte(r, &c, *text); text++)
+        look_at_new(r, &c);
+}
+
+/* A character further: to a new place if there is one, else to another one. */
+static bool go_on(rehearsal *r, tf_configuration *c)
+{
+    tf_configuration other;
+    bool found = false;
+    for (const char *at = typical_chars; *at != '\0'; at++) {
+        tf_configuration next = *c;
+        if (!feed_byte(r, &next, *at)) {
+            if (!goes_on(r))
+                return false;
+            continue;
+        }
+        if (!is_known(&next)) {
+            *c = next;
+            return true;
+        }
+        if (!found && next.content != NULL && next.content != c->content) {
+            other = next;
+            found = true;
+        }
+    }
+    if (found)
+        *c = other;
+    return found;
+}
+
+/* Places in a string whose content alone decides, once for all schemas that have the content. */
+static void explore_content(rehearsal *r, const tf_configuration *open)
+{
+    tf_content *content = (tf_content *)(uintptr_t)open->content->content; /* an atomic is written */
+    if (atomic_exchange_explicit(&content->rehearsed, true, memory_order_relaxed))
+        return;
+    for (size_t i = 0; i < sizeof typical_texts / sizeof *typical_texts; i++)
+        follow_text(r, open, typical_texts[i]);
+    tf_configuration c = *open;
+    for (int n = 0; n < MOST_CHARS && goes_on(r) && go_on(r, &c); n++)
+        look_at_new(r, &c);
+}
+
+/* Inside a string or name with content: its start, and places behind some characters. */
 static void look_inside(rehearsal *r, const tf_configuration *open)
 {
     look(r, open);
-    if (open->content == NULL)
+    if (open->content == NULL || !goes_on(r))
         return;
+    if (open->mode == TF_IN_STRING && is_known(open)) { /* it is kept by states: walk_safe.c */
+        tf_budget *all = r->run.call.budget;
+        r->run.call.budget = &r->content;
+        explore_content(r, open);
+        r->run.call.budget = all;
+        if (r->run.call.status == TOKFSM_E_LIMIT && r->content.left == 0)
+            r->run.call.status = TOKFSM_OK;
+        return;
+    }
     for (const char *first = "aA0/"; *first != '\0'; first++) {
         tf_configuration c = *open;
         if (feed_byte(r, &c, *first)) {
@@ -126,16 +212,15 @@ static bool rehearse_string(rehearsal *r, const tf_configuration *before, tf_con
 
 static bool rehearse_number(rehearsal *r, const tf_configuration *before, tf_configuration *after)
 {
-    static const char *const texts[] = {"1", "-1", "1."};
-    bool found = false;
+    static const char *const texts[] = {"1", "-1"};
     for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         tf_configuration c = *before;
         if (!feed(r, &c, (const uint8_t *)texts[i], (uint32_t)strlen(texts[i])))
             continue;
         look(r, &c);
-        found = found || finish(r, &c, before, after);
+        return finish(r, &c, before, after);
     }
-    return found;
+    return false;
 }
 
 static bool rehearse_literal(rehearsal *r, const tf_configuration *before, tf_configuration *after)
@@ -181,7 +266,8 @@ static bool rehearse_value(rehearsal *r, const tf_configuration *before, tf_conf
     for (int i = 0; i < 5; i++)
         if (found[i]) {
             *after = ends[i];
-            look(r, after);
+            if (i >= 2) /* tokens that end a string or a number mostly go on behind it */
+                look(r, after);
             return goes_on(r);
         }
     return false;
@@ -223,7 +309,6 @@ static void rehearse_members(rehearsal *r, tf_configuration c, uint32_t alternat
         r->run.call.status = tf_each_name(b, build->alternatives[alternative], note_name, &order);
     b->budget = NULL;
     b->err = NULL;
-    look(r, &c);
     if (kind->names.content != NULL) {
         tf_configuration open = c;
         if (feed_byte(r, &open, '"'))
@@ -275,7 +360,7 @@ tokfsm_status tf_rehearse(tf_build *b, const tokfsm_cancel *cancel, tokfsm_error
     if (!b->machine.bytes_complete) /* masks are not kept */
         return TOKFSM_OK;
     tf_arena_init(&arena, &b->arena.allocator);
-    rehearsal r = {.b = b, .run = {.m = &b->machine, .arena = &arena,
+    rehearsal r = {.b = b, .content = {CONTENT_UNITS, CONTENT_UNITS, cancel}, .run = {.m = &b->machine, .arena = &arena,
                                    .call = {&budget, &local, TOKFSM_OK}},
                    .masks_left = TF_REHEARSED_MASKS, .n_visits = (uint32_t)b->values.n};
     r.places = tf_arena_take(&arena, MOST_PLACES * sizeof *r.places);

@@ -476,7 +476,8 @@ static tokfsm_status make_trie(trace_builder *b, trace_list *list, bool close, t
     uint64_t *stay_groups = tf_arena_take(arena, list->n * sizeof *stay_groups);
     uint32_t *most_left = tf_arena_zero(arena, n_nodes * sizeof *most_left);
     const tf_piece **piece = tf_arena_zero(arena, n_nodes * sizeof *piece);
-    if (byte == NULL || end == NULL || first == NULL || ids == NULL || root == NULL ||
+    tf_trace_node *nodes = tf_arena_zero(arena, (n_nodes + 1) * sizeof *nodes);
+    if (nodes == NULL || byte == NULL || end == NULL || first == NULL || ids == NULL || root == NULL ||
         path == NULL || lead == NULL || longest == NULL || chars == NULL || minimal == NULL ||
         before == NULL || stay_from == NULL || stay_groups == NULL ||
         most_left == NULL || piece == NULL)
@@ -495,6 +496,10 @@ static tokfsm_status make_trie(trace_builder *b, trace_list *list, bool close, t
         ids[k] = item->id;
     }
     *trie = (tf_trie){(uint32_t)n_nodes, byte, end, first, ids, root, trie->depth};
+    for (size_t k = 0; k < n_nodes; k++)
+        nodes[k] = (tf_trace_node){end[k], first[k], byte[k]};
+    nodes[n_nodes].first = first[n_nodes];
+    traces->nodes = nodes;
     traces->lead = lead;
     traces->longest = longest;
     traces->chars = close ? chars : NULL;

@@ -31,9 +31,16 @@ typedef struct tf_piece {
     const uint32_t *word, *bits; /* [n] */
 } tf_piece;
 
+/* A node of the trie once more: a walk looks at all of it, of few nodes far from one another. */
+typedef struct tf_trace_node {
+    uint32_t end, first; /* as in tf_trie: the first of its ids; the next node's is their end */
+    uint32_t byte;
+} tf_trace_node;
+
 /* A trie whose bytes are traces; parallel to its ids, what a trace leaves out. */
 typedef struct tf_traces {
     tf_trie trie;
+    const tf_trace_node *nodes; /* [n_nodes + 1] */
     const uint16_t *lead;    /* length of the run of white space that it begins with */
     const uint16_t *longest; /* ... of the longest other one */
     const uint32_t *chars;   /* close: characters before the quote; else NULL */
