@@ -266,3 +266,15 @@ def test_a_search_that_begins_members(item: Any, text: bytes) -> None:
         assert probe.matcher.accept_token(byte)
     mask, more, less = differing(probe, SINGLES)
     assert mask and not more and not less
+
+
+def test_emitted_names_with_a_common_beginning() -> None:
+    """Of names that are there each is closed by no token more; what they share is looked at once."""
+    names = [b"ab", b"abc", b"abcd", b"ab d", b"abce", b"b", b"", b"a\xc3\xa9x", b"a\xc3\xa9y", b"ab/"]
+    tokens = [b'b":', b'bc"', b'bc":1', b'bcd"', b'abc":', b'a":', b'":', b'":1', b'":1,"', b"bce", b'bce":', b'd":', b"b d",
+              b'\xc3\xa9x"', b'\xa9y":', b"\\u0062", b"\\u", b"\\/", b'\\/"', b'b\\u0063"', b'"', b'""', b'"b":', b'"ab', b'"abcd":']
+    members = b",".join(b'"' + name + b'":0' for name in names)
+    begun = [b"", b"a", b"ab", b"abc", b"abcd", b"abc\\u006", b"abc\\u0064", b"a\xc3", b"a\xc3\xa9", b"ab\\", b"x", b"b"]
+    for schema in ({"type": "object"}, {"type": "object", "properties": {"abx": {}, "q": {}}},
+                   {"type": "object", "patternProperties": {"^a": {"type": "integer"}}}):
+        check(schema, tokens, *(b"{" + members + b',"' + text for text in begun))
