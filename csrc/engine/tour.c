@@ -95,26 +95,12 @@ static void look_spaced(tour *t, const tf_configuration *c)
         look(t, &spaced);
 }
 
-/* Bytes of the longest token that the text begins with, at least one. */
-static uint32_t longest_token(const tokfsm_pack *pack, const uint8_t *bytes, uint32_t n)
-{
-    uint32_t node = 0, longest = 1;
-    for (uint32_t i = 0; i < n; i++) {
-        node = tf_trie_child(&pack->traces->all, node, bytes[i]);
-        if (node == 0)
-            break;
-        if (pack->all.first[node] < pack->all.first[node + 1])
-            longest = i + 1;
-    }
-    return longest;
-}
-
 /* A literal as a tokenizer would cut it, with a look behind each token. */
 static bool spell(tour *t, tf_configuration *c, const tf_literal *literal)
 {
     uint32_t n = literal->n_spelled;
     for (uint32_t at = 0; at < n;) {
-        uint32_t end = at + longest_token(t->run.m->pack, literal->spelled + at, n - at);
+        uint32_t end = at + tf_longest_token(t->run.m->pack, literal->spelled + at, n - at);
         for (; at < end; at++)
             if (!feed(t, c, literal->spelled[at]))
                 return false;

@@ -57,26 +57,12 @@ static bool feed_byte(rehearsal *r, tf_configuration *c, char byte)
     return feed(r, c, bytes, 1);
 }
 
-/* Bytes of the longest token that the text begins with, at least one. */
-static uint32_t longest_token(const tokfsm_pack *pack, const uint8_t *bytes, uint32_t n)
-{
-    uint32_t node = 0, longest = 1;
-    for (uint32_t i = 0; i < n; i++) {
-        node = tf_trie_child(&pack->traces->all, node, bytes[i]);
-        if (node == 0)
-            break;
-        if (pack->all.first[node] < pack->all.first[node + 1])
-            longest = i + 1;
-    }
-    return longest;
-}
-
 /* A literal as a tokenizer would cut it, with a look before each token and at the end. */
 static bool spell(rehearsal *r, tf_configuration *c, const tf_literal *literal)
 {
     uint32_t n = literal->n_spelled;
     for (uint32_t at = 0; at < n;) {
-        uint32_t step = longest_token(r->b->machine.pack, literal->spelled + at, n - at);
+        uint32_t step = tf_longest_token(r->b->machine.pack, literal->spelled + at, n - at);
         look(r, c);
         if (!goes_on(r) || !feed(r, c, literal->spelled + at, step))
             return false;

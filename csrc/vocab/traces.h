@@ -120,6 +120,20 @@ static inline uint32_t tf_trie_child(const tf_branches *branches, uint32_t node,
     return low < end && branches->items[low].byte == byte ? branches->items[low].node : 0;
 }
 
+/* Bytes of the longest token that the text begins with, at least one: as a tokenizer might cut it. */
+static inline uint32_t tf_longest_token(const tokfsm_pack *pack, const uint8_t *bytes, uint32_t n)
+{
+    uint32_t node = 0, longest = 1;
+    for (uint32_t i = 0; i < n; i++) {
+        node = tf_trie_child(&pack->traces->all, node, bytes[i]);
+        if (node == 0)
+            break;
+        if (pack->all.first[node] < pack->all.first[node + 1])
+            longest = i + 1;
+    }
+    return longest;
+}
+
 static inline const tf_traces *tf_traces_of(const tokfsm_pack *pack, int which, bool spelled_out)
 {
     return &pack->traces->of[which][spelled_out];
